@@ -1,9 +1,12 @@
-# setup: the environment   demo: one game, end to end   test: the checks one waits for   bench: speed, as ratios
+# setup: the environment   demo: one game, end to end, in what of it the demo needs   test: the checks one waits for   bench: speed, as ratios
 # test-all: every check, also those marked slow, with coverage, and test-oldest
 # test-oldest: the tests with the JIT off, and every member compiled, on the oldest dependencies that pyproject.toml allows
 # crash: kill -9, 500 times for each store, and 300 times with windows, an outbox and a changing capacity
+#   and of the service, its workers and the whole server, under load
+# fuzz: 20,000 requests to the service, made up from its description   soak: the service under load for half an hour
 # studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1 with its controls, quick: fails unless every line comes out as it should (a minute or two)
+# docs: the documentation as a site, out/site/index.html; a warning is an error
 # test-torch: the PyTorch adapter, and losses in PyTorch and JAX, on these themselves; the other checks do without
 PYTHON ?= python3
 VENV := .venv
@@ -14,15 +17,22 @@ INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 # The environment and Debian's packages are set up side by side.
 READY := $(MAKE) --no-print-directory --jobs=2 setup system
 
-.PHONY: setup system demo test test-all test-oldest studies table1 test-torch crash bench clean
+.PHONY: setup system demo test test-all test-oldest studies table1 test-torch crash fuzz soak bench docs clean
 
 setup: $(VENV)/.ready
+
+# A quarter of the environment is enough to show something.
+$(VENV)/.ready-demo: pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) for the demo (first time: half a minute)"
+	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[cli,report]'
+	@touch $@
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "setting up $(VENV) (first time: a minute or two)"
 	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[test]'
-	@touch $@
+	@touch $@ $(VENV)/.ready-demo
 
 $(VENV)/.ready-bench: $(VENV)/.ready
 	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[bench]'
@@ -37,7 +47,7 @@ $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	@$(OLDEST)/bin/python $(INSTALL) --constraint constraints-oldest.txt --editable '.[test]'
 	@touch $@
 
-demo: setup
+demo: $(VENV)/.ready-demo
 	@$(BIN)/tarry demo
 
 system:
@@ -65,12 +75,27 @@ table1: setup
 crash: setup
 	@$(BIN)/python tests/support/crash.py 500
 	@$(BIN)/python tests/support/outbox_kills.py 300
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python tests/support/service_kills.py 300
+
+fuzz: setup
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python tests/support/fuzz_service.py 20000
+
+soak: setup
+	@$(BIN)/python tests/support/soak.py 30
 
 test-torch: $(VENV)/.ready-torch
 	@$(BIN)/python -c 'import torch, jax' && $(BIN)/python -m pytest tests/adapters/test_torch.py tests/game/test_in_step.py
 
 bench: $(VENV)/.ready-bench
 	@$(BIN)/python -m benchmarks
+
+$(VENV)/.ready-docs: $(VENV)/.ready
+	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.ready-docs
+	@$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs out/site
+	@echo "out/site/index.html"
 
 clean:
 	rm -rf $(VENV) $(OLDEST) build dist out

@@ -15,7 +15,9 @@ from rich.console import Console
 
 from studies.cases import Case, clinical_case, flights_case, queue_case, save_page, save_pictures
 from studies.compare import compare_command
+from studies.looks import looks_command
 from studies.measure import LearnerResult, Scores, quiet
+from studies.models import models_command
 from studies.table1_page import table1_command
 from studies.tables import figures_table, findings, others_table
 from tarry.checks import as_int
@@ -38,6 +40,8 @@ app = typer.Typer(
 )
 app.command("table1")(table1_command)
 app.command("compare")(compare_command)
+app.command("models")(models_command)
+app.command("looks")(looks_command)
 
 First = Annotated[int | None, typer.Option(help="Take only the first so many decisions.")]
 Slots = Annotated[int | None, typer.Option(help="Slots (default: the case's own).")]

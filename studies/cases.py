@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 from studies.charts import bias_chart, busiest, precision_chart, timeline_chart
 from studies.flights import flights
-from studies.measure import SLICE, LearnerResult, Scores, Spread, believe, measure, other_learners, scheduler_for
+from studies.measure import SLICE, LearnerResult, Scores, believe, measure, other_learners, scheduler_for
 from studies.streams import Stream, clinical, desk
 from studies.tables import figures_table, findings, others_table
 from tarry import schedulers
+from tarry.cases import Spread
 from tarry.charts import draw
 from tarry.checks import as_int
 from tarry.planning.policies import POLICIES, Policy

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from studies.measure import Scores, Spread, scheduler_for
+from studies.measure import Scores, scheduler_for
 from studies.streams import Stream
+from tarry.cases import Spread
 from tarry.charts import INK, PALETTE, altair, data_of, dressed, grouped
 from tarry.experiments.replays import follow
 from tarry.game import replay

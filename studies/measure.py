@@ -9,14 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import inf, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from studies.streams import PENALTY, WEIGHT_ROOM, Stream, Vector
-from tarry.charts import CONFIDENCE, student
+from tarry.cases import Spread
 from tarry.domains import Ball
 from tarry.game import Game, Record, replay, simulate
 from tarry.learners import DWFTRL, Ridge
@@ -41,30 +40,6 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-
-
-class Spread(NamedTuple):
-    """A figure over runs: its mean, and the standard deviation of one run (0 where runs do not differ)."""
-
-    mean: float
-    deviation: float
-    runs: int
-
-    @classmethod
-    def of(cls, values: ArrayLike) -> Spread:
-        """The spread of one value per run."""
-        listed = np.asarray(values, dtype=np.float64)
-        return cls(float(listed.mean()), float(listed.std(ddof=1)) if listed.size > 1 else 0.0, int(listed.size))
-
-    @property
-    def error(self) -> float:
-        """The standard error of the mean."""
-        return self.deviation / sqrt(self.runs)
-
-    @property
-    def half(self) -> float:
-        """Half the 95 % interval of the mean; infinite with one run."""
-        return student(CONFIDENCE, self.runs - 1) * self.error if self.runs > 1 else inf
 
 
 class Scores(NamedTuple):

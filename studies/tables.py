@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import hypot
 
-from studies.measure import FOUR, LearnerResult, Scores, Spread
+from studies.measure import FOUR, LearnerResult, Scores
 from studies.streams import Stream
+from tarry.cases import Spread
 from tarry.outcomes import DASH
 from tarry.reports.table import Table
 

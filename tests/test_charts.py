@@ -10,7 +10,7 @@ import pytest
 from marking import slow_but
 from scipy import stats
 
-from tarry.charts import draw, dressed, intervals, lost, regret_chart
+from tarry.charts import draw, dressed, grouped, intervals, lost, regret_chart
 
 VALUES = [1.0, 2.0, 3.0, 4.0]
 HALF = stats.t.ppf(0.975, 3) * np.std(VALUES, ddof=1) / 2
@@ -50,6 +50,20 @@ def test_the_band_of_a_record_is_that_of_a_report():
     assert (row["low"], row["mean"], row["high"]) == (pytest.approx(2.5 - HALF), 2.5, pytest.approx(2.5 + HALF))
     assert title == "Regret"
     assert drawn([7.0])[0]["low"] == 7.0
+
+
+def test_lines_beyond_the_palette_still_differ():
+    pytest.importorskip("altair")
+    look = grouped([str(i) for i in range(20)])
+    colours, dashes = (look[name].to_dict()["scale"]["range"] for name in ("color", "strokeDash"))
+    pairs = zip(colours, map(tuple, dashes), strict=True)
+    assert len(set(pairs)) == 20
+
+
+def test_the_axis_says_over_how_many_seeds():
+    pytest.importorskip("altair")
+    for values, told in ((VALUES, "mean over 4 seeds, 95 % interval"), ([7.0], "one seed")):
+        assert told in regret_chart(curve(values)).to_json()
 
 
 def test_a_chart_says_what_it_leaves_out():

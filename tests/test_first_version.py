@@ -49,6 +49,11 @@ MOVED = {
     "tarry.players.Tentative": "tarry.players.Recommendation",
     "tarry.players.Unreviewed": "tarry.players.Recommendation",
     "tarry.live.stores.Memory": "tarry.live.stores.memory.Memory",
+    # Models take weights= as a parameter.
+    **{
+        f"tarry.adapters.{late}.weights": f"tarry.adapters.{late}.moments"
+        for late in ["river.LateClassifier", "river.LateRegressor", "sklearn.LateLabels", "torch.LateLabels"]
+    },
     # The case studies have left the package.
     **{
         f"tarry.cases.{name}": f"studies.cases.{name}"

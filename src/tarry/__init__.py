@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Any
 from tarry._version import __version__
 
 if TYPE_CHECKING:
-    from tarry import delays, domains, errors, learners, losses, planning, players, rates, reports, schedulers, theory
+    from tarry import (
+        cases,
+        delays,
+        domains,
+        errors,
+        learners,
+        losses,
+        planning,
+        players,
+        rates,
+        reports,
+        schedulers,
+        theory,
+    )
     from tarry.client import connect, connect_async
     from tarry.game import Game, Record, Recorded, WeightedGame
     from tarry.game.simulate import simulate
@@ -18,7 +31,7 @@ if TYPE_CHECKING:
     from tarry.tracking import Doubling, Player
 
 # Rooms, then what is used so often that it needs no room.
-__all__ = ["delays", "domains", "errors", "learners", "losses", "planning", "players", "rates", "reports"]
+__all__ = ["cases", "delays", "domains", "errors", "learners", "losses", "planning", "players", "rates", "reports"]
 __all__ += ["schedulers", "theory"]
 __all__ += ["connect", "connect_async"]
 __all__ += ["Answer", "Doubling", "Fate", "Game", "LabelJoin", "Player", "Record", "Recorded", "Session"]

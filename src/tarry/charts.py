@@ -248,7 +248,10 @@ def grouped(names: list[str], **options: Any) -> dict[str, Any]:
     alt = altair()
     stroke = {"symbolType": "stroke", "symbolStrokeWidth": 2, "symbolOpacity": 1, "symbolSize": 400}
     legend = alt.Legend(title=None, **stroke, **options)
-    colours, dashes = (alt.Scale(domain=names, range=kinds[: len(names)]) for kinds in (PALETTE, DASHES))
+    # From the tenth on colours come again, with another dash.
+    places, many = range(len(names)), len(PALETTE)
+    colours = alt.Scale(domain=names, range=[PALETTE[i % many] for i in places])
+    dashes = alt.Scale(domain=names, range=[DASHES[(i + i // many) % len(DASHES)] for i in places])
     return {
         "color": alt.Color("group:N", scale=colours, legend=legend),
         "strokeDash": alt.StrokeDash("group:N", scale=dashes, legend=legend),
@@ -317,11 +320,10 @@ def regret_chart(curve: pl.DataFrame, title: str = "Regret", group: str | None =
     base = alt.Chart(alt.Data(values=frame.select("group", "t", "mean", "low", "high").to_dicts()), title=told)
     x = alt.X("t:Q", title="round", axis=alt.Axis(tickCount=5))
     look = grouped(names, **legend) if group is not None else {"color": alt.value(PALETTE[0])}
-    # A band that dips below zero at the start would otherwise take a third of the picture.
-    heights = frame["mean"].to_list()
-    least, most = min(heights, default=0.0), max(heights, default=0.0)
-    floor = 0.0 if least > -0.05 * most else least
-    y = alt.Y("low:Q", title="regret (mean, 95 % interval)", scale=alt.Scale(domainMin=floor))
-    band = base.mark_area(opacity=0.15, clip=True).encode(x=x, y=y, y2="high:Q", color=look["color"])
+    counts = sorted(frame["seeds"].unique()) or [0]
+    seeds = " to ".join(dict.fromkeys(str(count) for count in (counts[0], counts[-1])))
+    told_seeds = f"regret (mean over {seeds} seeds, 95 % interval)" if counts[-1] > 1 else "regret (one seed)"
+    y = alt.Y("low:Q", title=told_seeds)
+    band = base.mark_area(opacity=0.15).encode(x=x, y=y, y2="high:Q", color=look["color"])
     line = base.mark_line(strokeWidth=2).encode(x=x, y="mean:Q", **look)
     return drawn((band + line).properties(width=460, height=300))

@@ -19,6 +19,7 @@ import numpy as np
 
 from tarry.errors import ArgumentError
 
+AT_ARRIVAL, AT_END_OF_WINDOW = RELEASES = ("arrival", "window")  # when the row of a decision with a window comes out
 SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 PER_SECOND = 1_000_000
 LATEST = 1 << 62  # microseconds: so that a moment and a length add up within 64 bits
@@ -77,6 +78,13 @@ def as_moment(value: Any, name: str) -> int:
     if moment is None or not -LATEST < moment < LATEST:
         raise ArgumentError(name, "must be a moment: seconds, a datetime, or a text such as '2026-01-31 12:00'", value)
     return int(moment)
+
+
+def as_release(release: str | None) -> str:
+    """Return when the row of a decision with a window comes out: as the window ends, unless it is said otherwise."""
+    if release not in (None, *RELEASES):
+        raise ArgumentError("release", f"must be one of {', '.join(map(repr, RELEASES))}", release)
+    return AT_END_OF_WINDOW if release is None else release
 
 
 def now() -> int:

@@ -29,7 +29,9 @@ def test_sklearn():
 
     from tarry.adapters.sklearn import LateLabels
 
-    model = clone(LateLabels(SGDRegressor(), CAPACITY, random_state=SEED, size=lambda row: row[0]))
+    model = clone(
+        LateLabels(SGDRegressor(), CAPACITY, random_state=SEED, size=lambda row: row[0], weights="unbiased", split=None)
+    )
     ids = [ticket.id for ticket in model.decide(VALUES[:, None])]
     learnt = {}
     model.estimator_.partial_fit = lambda X, y, sample_weight: learnt.update(
@@ -66,7 +68,16 @@ def test_river():
 
     from tarry.adapters.river import LateLabels
 
-    model = LateLabels(linear_model.LinearRegression(), CAPACITY, on="t", seed=SEED, size=lambda x: x["value"]).clone()
+    model = LateLabels(
+        linear_model.LinearRegression(),
+        CAPACITY,
+        on="t",
+        seed=SEED,
+        size=lambda x: x["value"],
+        weights="unbiased",
+        split=None,
+    )
+    model = model.clone()
     learnt = {}
     model.model.learn_one = lambda x, y, w: learnt.update({y: w})
     for t, value in enumerate(VALUES, 1):
@@ -84,7 +95,7 @@ def test_rivers_evaluation():
     used, model = {}, linear_model.LinearRegression()
     model.learn_one = lambda x, y, w: used.update({y: w})
     rows = [({"value": value}, float(t)) for t, value in enumerate(VALUES, 1)]
-    limits = {"capacity": CAPACITY, "seed": SEED, "size": lambda x: x["value"]}
+    limits = {"capacity": CAPACITY, "seed": SEED, "size": lambda x: x["value"], "weights": "unbiased", "split": None}
     progressive_val_score(rows, model, metrics.MAE(), delay=ROWS + 1, **limits)
     assert used == expected()
     with pytest.raises(ValueError, match="row 0: size must be positive"):
@@ -95,7 +106,17 @@ def test_torch():
     from tarry.adapters.torch import LateLabels
 
     optimiser = type("Optimiser", (), {"step": None, "zero_grad": None})()
-    late = LateLabels(lambda x: x, optimiser, lambda a, b: a, CAPACITY, seed=SEED, collate=list, size=float)
+    late = LateLabels(
+        lambda x: x,
+        optimiser,
+        lambda a, b: a,
+        CAPACITY,
+        seed=SEED,
+        collate=list,
+        size=float,
+        weights="unbiased",
+        split=None,
+    )
     learnt = {}
     late._learn = lambda batch: learnt.update({id: weight for id, _, _, weight in batch}) or 0.0
     ids = [late.decide(value).id for value in VALUES]

@@ -54,7 +54,11 @@ def play(late, size=1):
 @pytest.mark.slow
 def test_recovers_the_truth_only_with_weights():
     def learn(change):
-        return float(play(LateLabels(Mean(change), CAPACITY, random_state=1), 3).predict([[0.0, 0.0]])[0])
+        return float(
+            play(LateLabels(Mean(change), CAPACITY, random_state=1, weights="unbiased", split=None), 3).predict(
+                [[0.0, 0.0]]
+            )[0]
+        )
 
     assert_weights_matter(learn)
 
@@ -77,7 +81,7 @@ def test_equals_partial_fit_when_everything_is_tracked():
     assert late.classes_.tolist() == [0, 1]
     assert late.score(X, y) == plain.score(X, y)
     assert late.fates()["used"] == 300
-    assert late.weights().mean == 1.0
+    assert late.moments().mean == 1.0
 
 
 def test_rows_of_weight_zero_never_reach_the_model():

@@ -54,7 +54,7 @@ def make(k, capacity=8, lr=0.1, **options):
 
 def test_one_row_is_one_weighted_step(kit):
     k = kit()
-    late = make(k, capacity=1, seed=3)
+    late = make(k, capacity=1, seed=3, weights="unbiased", split=None)
     tickets = [late.decide(k.row(1.0)) for _ in range(4)]
     losses = [late.label(ticket.id, k.row(2.0)) for ticket in tickets]
     assert losses.count(None) == 3
@@ -99,7 +99,7 @@ def test_recovers_the_truth_only_with_weights(kit, batch_size):
         k = kit()
         late = make(k, CAPACITY, 0.005 * batch_size, batch_size=batch_size, seed=1)
         heard, ids, found = late._waiting.label, {}, []
-        late._waiting.label = lambda id: (lambda x, w: (x, change(w) if w else w))(*heard(id))
+        late._waiting.label = lambda id, y, at: (lambda x, w: (x, change(w) if w else w))(*heard(id))
         for i, y in events():
             if y is None:
                 ids[i] = late.decide(k.row(1.0)).id

@@ -15,6 +15,11 @@ from tarry.adapters.vw import as_json, as_text, lines
 from tarry.live import Row
 
 
+def weighted(features, label, weight):
+    """A row whose two weights are equal, as they are after the first."""
+    return Row(features, label, weight, relative=weight)
+
+
 def read_text(line):
     """Label, importance, tag and features of a line: ``[label] [importance] ['tag]|namespace name[:value] …``."""
     head, *spaces = line.split("|")
@@ -31,14 +36,16 @@ def read_text(line):
 
 
 def test_text():
-    row = Row({"age": 41, "new": True, "old": False, "none": 0.0, "user": {"city": "Bern", "visits": 2.5}}, -1.0, 3.25)
+    row = weighted(
+        {"age": 41, "new": True, "old": False, "none": 0.0, "user": {"city": "Bern", "visits": 2.5}}, -1.0, 3.25
+    )
     assert as_text(row) == "-1 3.25 | age:41 new |user city=Bern visits:2.5"
     assert as_text(row, tag="c7") == "-1 3.25 'c7 | age:41 new |user city=Bern visits:2.5"
-    assert as_text(Row({}, 0, 1.0)) == "0 1 |"
+    assert as_text(weighted({}, 0, 1.0)) == "0 1 |"
 
 
 def test_json():
-    row = Row({"age": 41, "none": None, "user": {"city": "Bern", "new": True}}, 0.5, 3.25)
+    row = weighted({"age": 41, "none": None, "user": {"city": "Bern", "new": True}}, 0.5, 3.25)
     assert json.loads(as_json(row, tag="c7")) == {
         "_label": {"Label": 0.5, "Weight": 3.25},
         "_tag": "c7",
@@ -54,7 +61,7 @@ numbers = st.floats(-1e9, 1e9).filter(bool) | st.integers(1, 10**6)
 
 @given(st.dictionaries(names, numbers, min_size=1), numbers, st.floats(1.0, 1e6), names)
 def test_nothing_is_lost_on_the_way(features, label, weight, tag):
-    row = Row(features, label, weight)
+    row = weighted(features, label, weight)
     assert read_text(as_text(row, tag)) == (label, weight, tag, {("", name): value for name, value in features.items()})
     if not any(name.startswith("_") for name in features):
         read = json.loads(as_json(row))
@@ -85,7 +92,7 @@ def test_recovers_the_truth_only_with_weights(form):
 
 
 def test_rows_of_weight_zero_have_no_line():
-    rows = [Row({"a": 1}, 1, 2.0), Row({"a": 2}, 1, 0.0)]
+    rows = [weighted({"a": 1}, 1, 2.0), weighted({"a": 2}, 1, 0.0)]
     assert list(lines(rows)) == ["1 2 | a:1"]
     with pytest.raises(ValueError, match="a row without weight has no line"):
         as_text(rows[1])
@@ -95,18 +102,18 @@ def test_rows_of_weight_zero_have_no_line():
     ("row", "words"),
     [
         (
-            Row({"a b": 1}, 1, 1.0),
+            weighted({"a b": 1}, 1, 1.0),
             "a feature in Vowpal Wabbit's text has no spaces, line breaks, colons or bars, got 'a b'",
         ),
-        (Row({"a": "x:y"}, 1, 1.0), "a value in"),
-        (Row({"a|": {"b": 1}}, 1, 1.0), "a namespace in"),
-        (Row({"a": math.nan}, 1, 1.0), "feature 'a' must be a finite number, got nan"),
-        (Row({"a": [1]}, 1, 1.0), "feature 'a' must be a finite number"),
-        (Row({"a": 1}, "yes", 1.0), "the label must be a finite number, got 'yes'"),
-        (Row({"a": 1}, 1, -1.0), "a row without weight"),
-        (Row([1.0], 1, 1.0), "features must be a mapping"),
-        (Row({"": 1}, 1, 1.0), "a feature in Vowpal Wabbit's text has a name, got ''"),
-        (Row({"a": 1}, 1, "2"), "the weight must be a finite number, got '2'"),
+        (weighted({"a": "x:y"}, 1, 1.0), "a value in"),
+        (weighted({"a|": {"b": 1}}, 1, 1.0), "a namespace in"),
+        (weighted({"a": math.nan}, 1, 1.0), "feature 'a' must be a finite number, got nan"),
+        (weighted({"a": [1]}, 1, 1.0), "feature 'a' must be a finite number"),
+        (weighted({"a": 1}, "yes", 1.0), "the label must be a finite number, got 'yes'"),
+        (weighted({"a": 1}, 1, -1.0), "a row without weight"),
+        (weighted([1.0], 1, 1.0), "features must be a mapping"),
+        (weighted({"": 1}, 1, 1.0), "a feature in Vowpal Wabbit's text has a name, got ''"),
+        (weighted({"a": 1}, 1, "2"), "the weight must be a finite number, got '2'"),
         (None, r"a line is made of a row, as join.label\(…\) gives where a decision is tracked, got None"),
         (({"a": 1}, 1, 1.0), "a line is made of a row"),
     ],
@@ -118,9 +125,9 @@ def test_sentences(row, words):
 
 def test_json_names_with_an_underscore_are_refused():
     with pytest.raises(ValueError, match="'_a': rename it"):
-        as_json(Row({"_a": 1}, 1, 1.0))
+        as_json(weighted({"_a": 1}, 1, 1.0))
     with pytest.raises(ValueError, match="'_s': rename it"):
-        as_json(Row({"_s": {"a": 1}}, 1, 1.0))
+        as_json(weighted({"_s": {"a": 1}}, 1, 1.0))
 
 
 def test_what_a_join_answers_can_be_written_as_it_is():
@@ -128,28 +135,39 @@ def test_what_a_join_answers_can_be_written_as_it_is():
     ids = [join.decide({"a": i + 1}).id for i in range(3)]
     written = list(lines(join.label(id, 1) for id in ids))
     assert len(written) == 1
-    assert written[0].startswith("1 3 | a:")
+    assert written[0].startswith("1 1 | a:")
     with pytest.raises(ValueError, match="form must be as_text or as_json, got 'json'"):
         lines([], "json")
     with pytest.raises(ValueError, match="a line is made of a row"):
         list(lines([("a", 1, 2.0)]))
 
 
+def test_the_importance_is_relative_or_unbiased():
+    row = Row({"a": 1}, 1, 3.0, relative=0.75)
+    assert as_text(row) == "1 0.75 | a:1"
+    assert list(lines([row], weights="unbiased")) == [as_text(row, weights="unbiased")] == ["1 3 | a:1"]
+    assert json.loads(as_json(row, weights="unbiased"))["_label"]["Weight"] == 3.0
+    assert list(lines([row], lambda row: str(row.label))) == ["1"], "a form of one's own takes a row alone"
+    for call in (lines, as_text):
+        with pytest.raises(ValueError, match=r"weights must be one of 'relative', 'unbiased', got 'raw'"):
+            call([] if call is lines else row, weights="raw")
+
+
 def test_tags_may_be_numbers():
-    row = Row({"a": 1}, 1, 2.0)
+    row = weighted({"a": 1}, 1, 2.0)
     assert as_text(row, tag=0) == "1 2 '0 | a:1"
     assert json.loads(as_json(row, tag=7))["_tag"] == "7"
 
 
 def test_numpy_numbers():
-    row = Row({"a": np.float64(0.5), "b": np.int64(3)}, np.float64(1.0), np.float64(2.5))
+    row = weighted({"a": np.float64(0.5), "b": np.int64(3)}, np.float64(1.0), np.float64(2.5))
     assert as_text(row) == "1 2.5 | a:0.5 b:3"
     assert json.loads(as_json(row)) == {"_label": {"Label": 1, "Weight": 2.5}, "a": 0.5, "b": 3}
 
 
 def test_vowpal_wabbit_reads_them():
     vw = pytest.importorskip("vowpalwabbit")
-    row = Row({"age": 41.5, "user": {"city": "Bern"}}, 0.5, 3.25)
+    row = weighted({"age": 41.5, "user": {"city": "Bern"}}, 0.5, 3.25)
     for form, option in ((as_text, ""), (as_json, " --json")):
         workspace = vw.Workspace(f"--quiet{option}")
         examples = workspace.parse(form(row, tag="c7"))

@@ -9,6 +9,7 @@ import pytest
 
 import tarry
 from tarry.adapters.waiting import RECENT, Waiting, make_slots
+from tarry.adapters.weighing import Weighing
 
 
 @pytest.mark.parametrize("capacity", [1, 4, None])
@@ -19,7 +20,7 @@ def test_equals_the_label_join(capacity):
         assert waiting.decide(f"x{i}") == join.decide(f"x{i}")
         for s in {draw.randint(max(1, i - 20), i + 1) for _ in range(2)}:
             row, (payload, weight) = join.label(s, 1.0), waiting.label(s)
-            assert (payload, weight) == ((row.features, row.weight) if row else (None, 0.0))
+            assert (payload, weight) == ((row.features, row.relative) if row else (None, 0.0))
         if i % 300 == 0:
             waiting = pickle.loads(pickle.dumps(copy.deepcopy(waiting)))
     status = join.status()
@@ -30,7 +31,7 @@ def test_equals_the_label_join(capacity):
 
 @pytest.mark.parametrize("capacity", [2, None])
 def test_the_mean_weight_is_that_of_the_rows_given_out(capacity):
-    waiting, given = Waiting(capacity, seed=3), []
+    waiting, given = Waiting(capacity, seed=3, weighing=Weighing("unbiased")), []
     assert math.isnan(waiting.slots.mean_weight())
     for i in range(1, 200):
         waiting.decide("x")

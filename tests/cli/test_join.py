@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import sqlite3
 import subprocess
 import sys
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from zlib import crc32
 
+import numpy as np
+import polars as pl
 import pytest
 from shell import lines
 from typer.testing import CliRunner
@@ -25,6 +32,7 @@ def call(join):
     return join
 
 
+@pytest.mark.jit
 def test_decisions_and_labels_are_those_from_python(call):
     told = json.loads(call("new", "--capacity", 2, "--seed", 3).stdout)
     assert (told["scheduler"], told["labels"], told["rounds"]) == ("VarOpt", "first", 0)  # as players recommend
@@ -56,6 +64,31 @@ def test_a_join_changes_while_decisions_wait(call):
         call("resize", *wrong, code=2)
     rules = json.loads(call("export").stdout)["configuration"]
     assert (rules["capacity"], rules["memory"]) == (None, 50)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [("DropNewest", "drop newest"), ("drop oldest", "drop oldest"), ('{ type = "Timeout", age = 5 }', "time out")],
+)
+def test_a_policy_has_one_name(call, given, told):
+    """That of plans and studies, however it is written."""
+    assert json.loads(call("new", "--capacity", 2, "--scheduler", given).stdout)["scheduler"] == told
+
+
+def test_one_decision_loads_no_compiler(tmp_path):
+    """To load it takes two seconds of the processor, and one decision some microseconds."""
+    store = f"sqlite:///{tmp_path / 'join.db'}"
+    tarry.LabelJoin(2, store=store, rng=1).close()
+    program = "import sys; from tarry.cli.app import app; app(standalone_mode=False); print('numba' in sys.modules)"
+    command = [sys.executable, "-c", program, "join", "decide", "1", "--store", store]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_no_limit_is_said(call):
+    made = json.loads(call("new", "--unlimited").stdout)
+    assert (made["scheduler"], made["capacity"]) == ("unlimited", None)
 
 
 def test_many_at_once(call):
@@ -198,7 +231,10 @@ def test_a_join_without_preemption(call):
         (["finish", "a"], None, "ends a decision with its first label"),
         (["estimate", "--level", 95], None, "level must lie between 0 and 1, got 95"),
         (["estimate", "--low", 1], None, "high must be above low=1.0, got 1.0"),
-        (["new", "--labels", "mean"], None, "labels must be"),
+        (["new", "--capacity", 3, "--labels", "mean"], None, "labels must be"),
+        (["new"], None, "give --capacity N, the decisions that may wait at once, or --unlimited: one of the two"),
+        (["new", "--capacity", 3, "--unlimited"], None, "or --unlimited: one of the two"),
+        (["new", "--capacity", 3, "--scheduler", "Morris"], None, "one that needs constants is a table"),
         (["new", "--capacity", 2, "--no-preemption"], None, "needs a guess of the backlog"),
         (["new", "--capacity", 9], None, "another capacity (3, not 9)"),
     ],
@@ -299,6 +335,78 @@ def test_stores_of_another_version_exit_with_3(call, url):
     database.close()
     assert "another version of Tarry" in call("decide", code=3).stderr
     assert "another version of Tarry" in call("new", "--capacity", 8, code=3).stderr
+
+
+def test_stores_of_an_earlier_format_are_upgraded(call, url):
+    shutil.copy(Path(__file__).parents[1] / "live" / "golden" / "format-2.db", url.removeprefix("sqlite:///"))
+    told = call("status", "--name", "join", code=3).stderr
+    assert "is in format 2, this version of Tarry reads 3" in told
+    assert f"run tarry join upgrade --store {url}" in told
+    found = json.loads(call("upgrade").stdout)
+    assert found == {"store": url, "format": 3, "was": 2, "names": ["session", "join"]}
+    assert json.loads(call("status", "--name", "join").stdout)["rounds"]
+
+
+def test_copies_from_the_shell(call, url, tmp_path):
+    call("new", "--capacity", 2, "--seed", 1, "--outbox", "--name", "mine")
+    given = "\n".join(json.dumps({"id": f"d{i}", "features": {"i": i}}) for i in range(5))
+    call("decide", "--many", "--name", "mine", given=given)
+    file, other = tmp_path / "mine.jsonl", f"sqlite:///{tmp_path / 'other.db'}"
+    file.write_text(call("export", "--whole", "--name", "mine").stdout)
+    (first, *rest) = lines(call("export", "--whole", "--name", "mine"))
+    assert (first["tarry"], rest[-1]["lines"]) == ("join", len(rest))
+    assert json.loads(call("import", file).stdout)["tracked"] == 2
+    assert json.loads(call("import", "-", "--name", "again", given=file.read_text()).stdout)["rounds"] == 5
+    copied = json.loads(call("copy", other, "--name", "mine").stdout)
+    assert (copied["to"], copied["to_name"], copied["rounds"]) == (other, "mine", 5)
+    labels = "\n".join(json.dumps({"id": f"d{i}", "label": 1}) for i in range(5))
+    places = (["--name", "mine"], [], ["--name", "again"], ["--name", "mine", "--store", other])
+    assert len({call("label", "--many", *place, given=labels).stdout for place in places}) == 1
+    assert "already" in call("import", file, code=3).stderr
+    assert "is no export of Tarry's" in call("import", "-", "--name", "new", given="{}", code=3).stderr
+
+
+@pytest.mark.parametrize("window", [None, "20h"])
+def test_a_log_is_streamed_as_from_python(call, window, tmp_path):
+    rng, start = np.random.default_rng(1), datetime(2026, 1, 13)
+    at = [start + timedelta(hours=i) for i in range(60)]
+    come = [None if i % 7 == 3 else t + timedelta(minutes=int(rng.integers(1, 3000))) for i, t in enumerate(at)]
+    log = {"order": [f"o{i}" for i in range(60)], "at": at, "seen": come, "paid": [i % 2 for i in range(60)]}
+    frame = pl.DataFrame(log | {"basket": rng.random(60), "gap": [None, *range(59)]})
+    path = tmp_path / "log.csv"
+    frame.sample(60, shuffle=True, seed=1).write_csv(path, separator=";")
+    options = ["--decided", "at", "--labelled", "seen", "--label", "paid", "--capacity", 5, "--seed", 1, "--deliver"]
+    rules = {} if window is None else {"window": window, "missing": 0}
+    options += [] if window is None else ["--window", window, "--missing", 0]
+    told = lines(call("stream", path, *options, "--id", "order"))
+    join = tarry.LabelJoin(5, rng=1, **rules)
+    names = {"decided_at": "at", "labelled_at": "seen", "label": "paid", "at_end": "deliver"}
+    rows = list(join.stream(frame.rename({"order": "id"}), **names))
+    assert told == [row._asdict() for row in rows]
+    assert len(rows) > 5
+    (first, *_) = lines(call("stream", path, *options, "--features", "basket"))
+    assert list(first["features"]) == ["basket"]
+    assert lines(call("stream", path, *options)) != []  # numbered
+    for bad, sentence in (
+        (["--features", "none"], "there is no column 'none'"),
+        (["--id", "none"], "no column 'none'"),
+        (["--unlimited"], "give --capacity"),
+        (["--release", "arrival"] if window is None else ["--missing", "x"], "is about windows|must be JSON"),
+    ):
+        assert re.search(sentence, call("stream", path, *options, *bad, code=2).stderr)
+
+
+def test_features_of_all_kinds_are_printed(call, url):
+    """Whoever reads the row in a shell has it, whatever Python has put there."""
+    features = [float("nan"), date(2026, 1, 31), datetime(2026, 1, 31, 12), Decimal("1.10"), np.float32(0.5), b"a"]
+    features += [np.array([1, 2]), np.array(["2026-01-31"], "M8[D]"), {1: (np.True_,)}, np.datetime64("NaT")]
+    features += [timedelta(1), np.longdouble(0.5), np.array(1 + 1j)]
+    with tarry.LabelJoin(4, store=url) as join:
+        join.decide(features, id="a")
+    (told,) = lines(call("label", "a", 1))
+    first = [None, "2026-01-31", "2026-01-31T12:00:00", "1.10", 0.5, {"bytes": "YQ=="}]
+    second = [[1, 2], ["2026-01-31"], {"1": [True]}, None, "1 day, 0:00:00", 0.5, "(1+1j)"]
+    assert told["row"]["features"] == first + second
 
 
 def test_sizes_from_the_shell(call):

@@ -99,4 +99,4 @@ def test_what_is_missing_is_told(call, learner, sentence):
 
 
 def test_a_wrong_file_is_told(call):
-    assert "--members: " in call("join", "new", "--members", "gone.py", code=2)
+    assert "--members: " in call("join", "new", "--capacity", "2", "--members", "gone.py", code=2)

@@ -34,7 +34,8 @@ def test_a_model_in_words():
     done = call(*MODEL, "--per-day", "480", "--target", "40%")
     assert done.exit_code == 0, done.output
     assert "300 decisions" in done.stdout
-    assert "Little's law: 480.0 decisions a day" in done.stdout
+    assert "By rate (Little's law): 480.0 decisions a day" in done.stdout
+    assert "Effective sample size by scheduler" not in done.stdout  # of one scheduler the first table says all
     assert "slots with VarOpt are enough" in done.stdout.replace("\n", " ")
 
 
@@ -70,6 +71,21 @@ def test_a_page_needs_no_network(tmp_path):
     assert "How many slots?" in text
 
 
+def test_windows_hold_slots(log):
+    """Seven hours to a label: of a window of 12 hours 12 wait, and slots are given back at 7 with --release arrival."""
+    rules = ["--scheduler", "VarOpt", "--capacity", "20", "--seeds", "2", "-f", "json"]
+    peaks = {}
+    for release in ("window", "arrival"):
+        for window in ("12h", "5h"):
+            done = call("plan", log, *rules, "--window", window, "--missing", "0", "--release", release)
+            assert done.exit_code == 0, done.output
+            peaks[release, window] = json.loads(done.stdout)["backlog"]["max_backlog"]
+    expected = {("window", "12h"): 12, ("arrival", "12h"): 7, ("window", "5h"): 5, ("arrival", "5h"): 5}
+    assert peaks == expected
+    model = [*MODEL[:5], "--horizon", "300", *rules, "--per-day", "24", "--window", "12h"]
+    assert json.loads(call(*model).stdout)["backlog"]["max_backlog"] == 12
+
+
 @pytest.mark.slow
 def test_a_limit_on_the_second_moment():
     done = call(*MODEL, "--max-second-moment", "4", "-f", "json")
@@ -97,15 +113,10 @@ def test_parameters_by_name():
         (["plan", "nowhere.csv", "--chart", "plan.gif"], "a chart is written as .svg, .png, .html"),
         (["plan", "nowhere.csv", "--target", "120%"], "--target must be a share in (0, 1]"),
         (["plan", "nowhere.csv", "--scheduler", "Best"], "'drop newest', 'drop oldest'"),
-        (
-            ["plan", "nowhere.csv", "--missing", "window"],
-            "--window is a length in days, which goes with missing='window' (--missing window)",
-        ),
-        (
-            ["plan", "nowhere.csv", "--window", "30"],
-            "--window is a length in days, which goes with missing='window' (--missing window)",
-        ),
-        ([*MODEL, "--window", "30"], "--window says how a log is read, and --model reads none: leave it out"),
+        (["plan", "nowhere.csv", "--missing", "0"], "--missing must be one of 'refuse', 'drop', 'end'"),
+        (["plan", "nowhere.csv", "--release", "window"], "--release is about windows"),
+        ([*MODEL, "--window", "3d"], "--window is a length of time, got '3d': say how many decisions a day there are"),
+        ([*MODEL, "--month-first"], "--day-first says how a log is read, and --model reads none: leave it out"),
         ([*MODEL, "--missing", "drop"], "--missing says how a log is read, and --model reads none: leave it out"),
         ([*MODEL, "--decided", "at"], "--decided says how a log is read, and --model reads none: leave it out"),
         (["plan", "log.csv", "--mean", "3d"], "--mean is about a model of delays, and a log has delays of its own"),

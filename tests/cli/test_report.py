@@ -16,7 +16,6 @@ from tarry.experiments import Folder, load_sweep, run_sweep
 from tarry.experiments.play import build_game, build_player
 from tarry.experiments.replays import DELAYS, _why, best_of_pieces, head, replay_lines
 from tarry.game import simulate
-from tarry.reports.sweeps import ranking
 from tarry.reports.view import view, with_baselines
 
 SWEEP = f"""name = "tiny"{PAIR}
@@ -51,7 +50,7 @@ def replays(seen):
 
 
 def replayed(seen):
-    return replay_lines(seen.cells, seen.runs, ranking(seen), with_baselines(seen).runs, lambda _: None)
+    return replay_lines(seen.cells, seen.runs, seen.lines, with_baselines(seen).runs, lambda _: None)
 
 
 @pytest.fixture
@@ -69,7 +68,7 @@ def test_a_page_from_a_folder(results, tmp_path):
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "4 of 6 cells are finished" in page
     assert "give max_backlog or probability" in page
-    for name in ("regret", "comparators", "timeline", "survival", "tracked", "exponents", "ledger"):
+    for name in ("regret", "comparators", "timeline", "survival", "tracked", "ledger"):
         assert f'id="{name}"' in page, name
 
 

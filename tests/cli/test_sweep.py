@@ -70,6 +70,10 @@ def test_from_plan_to_export(file, tmp_path):
     by = call("results", "show", tmp_path / "tables", "--by", "player")
     assert "plain" in by.stdout
     assert " ± " in by.stdout
+    said = " ".join(by.stdout.split())
+    assert "Rows pool all values of capacity, mean." in said
+    assert "Seeds draw" in said
+    assert "nan" not in said
 
 
 def test_jobs_of_an_array_share_the_work(file):

@@ -120,3 +120,16 @@ def test_ten_million_rounds_stream() -> None:
     found = delays.geometric(horizon=10_000_000, mean=20, rng=1)
     assert abs(found.total_delay / found.horizon - 20) < 4 * np.sqrt(20 * 21 / 10_000_000)
     assert found.max_backlog < 100
+
+
+class Doubled(delays.array):  # type: ignore[misc, valid-type]
+    """Twice the delays that are listed: what is told of them is what is played."""
+
+    def delay(self, t: int) -> int:
+        return min(2 * self.cut[t - 1], self.cut.size - t)  # type: ignore[no-any-return]
+
+
+def test_a_subclass_of_listed_delays_tells_its_own() -> None:
+    found, expected = Doubled([1, 2, 0, 1, 3, 0, 0]), delays.array([2, 4, 0, 2, 6, 0, 0])
+    assert found.values.tolist() == expected.values.tolist()
+    assert found.summary() == expected.summary()

@@ -14,11 +14,12 @@ from tarry.experiments.columns import CELLS, CURVES, GAME_KEYS, GAME_PARTS, GAME
 from tarry.experiments.tables import GameTable, PlayerTable
 from tarry.reports.view import PLAIN, WORDY
 
+SEEN = "contexts"  # data, and no column
 PAGE = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
 
 
 def test_the_file_and_the_columns_have_the_same_keys():
-    assert tuple(GameTable.model_fields) == GAME_KEYS
+    assert tuple(GameTable.model_fields) == (*GAME_KEYS, SEEN)
     assert set(PlayerTable.model_fields) == {*PLAYER_KEYS, "player"} - {"ready"}
     assert {*GAME_KEYS, *PLAYER_KEYS} <= set(CELLS)
     assert all(CELLS[name] == pl.String for name in (*GAME_PARTS, *PLAYER_KEYS))
@@ -30,13 +31,13 @@ def test_what_names_settings_and_rows_leaves_no_key_out():
 
 def test_the_game_itself_has_them():
     taken = set(inspect.signature(tarry.Game).parameters)
-    # Sizes and contexts of rounds come from a user's own data, in Python.
-    assert taken - {"sizes", "contexts"} == {*GAME_PARTS, *GAME_RULES, "capacity"}
+    # Sizes of rounds come from a user's own data, in Python.
+    assert taken - {"sizes", SEEN} == {*GAME_PARTS, *GAME_RULES, "capacity"}
 
 
 def test_the_page_lists_them():
     row = next(line for line in PAGE.splitlines() if line.startswith("| `[games.NAME]`"))
-    assert set(re.findall(r"`(\w+)`", row)) == set(GAME_KEYS)
+    assert set(re.findall(r"`(\w+)`", row)) == {*GAME_KEYS, SEEN}
     told = PAGE.split("An axis named like a key of the game (")[1].split(")")[0]
     assert set(re.findall(r"`(\w+)`", told)) == set(GAME_KEYS)
 

@@ -146,3 +146,39 @@ def test_who_follows_the_sentence_is_not_doubted_again():
         bound = float(re.search(r"give gradient_bound=([\d.]+)", found)[1].rstrip("."))
         again = AdaDelay(BALL, bound, LATE) if isinstance(learner, AdaDelay) else Adaptive(BALL, bound)
         assert _said(game, again) == ()
+
+
+class LightCoin(tarry.schedulers.Bernoulli):
+    """A user's, which says nothing of a bias."""
+
+    def arrive(self, state, slot, s, t):
+        return 1.5
+
+
+class SaidCoin(LightCoin):
+    is_unbiased = False
+
+
+class FairCoin(tarry.schedulers.Bernoulli):
+    """A user's without fault, under another name."""
+
+
+@pytest.mark.parametrize("capacity", [3, 64])
+def test_a_scheduler_whose_weights_are_off_is_told(capacity):
+    """Where nothing finds room nothing is owed; what is biased by its own word is not told again."""
+    losses = tarry.losses.Linear(tarry.losses.drifting(2, rng=1))
+    game = tarry.Game(BALL, losses, tarry.delays.geometric(horizon=600, mean=9, rng=2), capacity=capacity)
+    told = {}
+    for kind in (LightCoin, SaidCoin, FairCoin):
+        for seeds in (4, 12):
+            record = tarry.simulate(game, tarry.Player(OGD(BALL, 0.1), kind(probability=0.5)), seeds=seeds)
+            told[kind, seeds] = [one for one in record.warnings if "rounds that find room weigh" in one]
+    assert re.search(r"weigh 0\.7\d* on average and not 1, .* LightCoin is biased", *told[LightCoin, 12])
+    assert not any(told[key] for key in told if key != (LightCoin, 12))  # of 4 seeds chance is not known
+
+
+def test_a_player_that_restarts_is_owed_less_by_design():
+    losses = tarry.losses.Linear(tarry.losses.drifting(2, rng=1))
+    game = tarry.Game(BALL, losses, tarry.delays.geometric(horizon=300, mean=9, rng=2), capacity=8)
+    player = tarry.Player(OGD(BALL, 0.1), FairCoin(probability=0.5), tarry.Doubling())
+    assert not any("is biased" in one for one in tarry.simulate(game, player, seeds=12).warnings)

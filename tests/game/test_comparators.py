@@ -267,3 +267,37 @@ def test_a_curve_that_is_registered_anew_makes_other_losses(solved, monkeypatch)
     monkeypatch.setitem(curve.members, Mine, lambda loss, z, y: ((z - y) ** 2, 2.0 * (z - y)))
     tarry.simulate(game(Mine(X, Y)), OGD(Ball(K), rate=0.1))
     assert len(solved) == 2
+
+
+def test_a_subclass_with_another_value_has_no_closed_form_of_its_base():
+    class Bent(kinds.Linear, init=False):
+        """A linear loss and a bowl."""
+
+    @kinds.base.value.on(Bent)
+    def _value(loss, row, x):
+        return row[0] * x[0] + row[1] * x[1] + 3.0 * (x[0] ** 2 + x[1] ** 2)
+
+    @kinds.base.gradient.on(Bent)
+    def _gradient(loss, row, x, out):
+        for i in range(x.size):
+            out[i] = row[i] + 6.0 * x[i]
+
+    made, rounds = game(Bent(X)), np.array([T])
+    found = hindsight.compare(made, rounds)
+    np.testing.assert_allclose(found.point, -X.mean(axis=0) / 6.0, atol=1e-6)
+    assert hindsight.shape_of(Bent(X)) is None
+
+
+class Halved(kinds.Listed):
+    """Rows of half the length: all that reads them asks for them by ``fetch``."""
+
+    def fetch(self, t, row):
+        for i in range(row.size):
+            row[i] = 0.5 * self.values[t - 1, i]
+
+
+def test_a_subclass_of_listed_rows_is_read_by_its_own_fetch():
+    player = OGD(Ball(K), 0.1)
+    found, expected = (tarry.simulate(game(kinds.Linear(rows)), player) for rows in (Halved(X), X / 2))
+    assert found.loss == pytest.approx(expected.loss, rel=1e-12)
+    assert found.regret == pytest.approx(expected.regret, rel=1e-12)

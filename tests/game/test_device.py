@@ -50,6 +50,7 @@ for games in (drawn, unlike):
     one, two = (tarry.simulate(None, player, 5, games=games, device=device) for device in ("cpu", "cuda"))
     assert np.array_equal(one.regret, two.regret) and len(set(one.regret)) == 5
     assert np.array_equal(one.fates, two.fates)
+    assert (one.played, two.played) == ("in Python", "on a GPU")
 rooms = iter([1 << 30])  # bytes: for all seeds of the first kind, and for one of any other
 cuda.free_bytes = lambda: next(rooms, 1)
 assert np.array_equal(one.regret, tarry.simulate(None, player, 5, games=unlike, device="cuda").regret)

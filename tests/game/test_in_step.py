@@ -117,10 +117,19 @@ def test_rows_that_are_drawn():
     assert_same(one, known)
 
 
+def test_the_last_round_finds_room_where_all_are_pending():
+    late = tarry.delays.array(np.full(T, 2 * T))
+    found, expected = (
+        tarry.simulate(game(losses, capacity=None, delays=late), OGD(BALL, 0.1), 2, keep_rounds=True)
+        for losses in (Batched(X, squared, dimension=K), Quadratic(X))
+    )
+    assert_same(found, expected)
+
+
 def test_room_for_more_pending_rounds_is_made_within_a_round():
     horizon = 2200
     rows = Drawn.block_targets(K, rng=1)
-    more = {"delays": tarry.delays.fixed(horizon, delay=1900), "horizon": horizon, "capacity": None}
+    more = {"delays": tarry.delays.array(np.full(horizon, 1900)), "horizon": horizon, "capacity": None}
     known, one = (
         tarry.simulate(game(losses, **more), OGD(BALL, rate=0.3), 1, comparator=None)
         for losses in (Quadratic(rows), Batched(rows, squared, dimension=K))

@@ -59,9 +59,11 @@ def test_numbers_are_those_of_compiled_rounds(i, compiles, monkeypatch):
     drawn = random_games.draw_game(i)
     plain = drawn.play("cpu")
     assert compiles == [0]
+    assert plain.played == "in Python"
     monkeypatch.setattr(blocks, "FEW_ROUNDS", 0)
     compiled = drawn.play("cpu")
     assert compiles[0] > 0
+    assert compiled.played == "compiled"
     for name in ("fates", "regret_at", "loss_at", "bound_at", "last_plays"):
         assert np.array_equal(getattr(plain, name), getattr(compiled, name), equal_nan=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from math import isnan
 from types import SimpleNamespace
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.delays.base import Delays
+from tarry.delays.base import Delays, delay
 from tarry.game import blocks, run, world
 from tarry.game.replay import replay
+from tarry.kernel.views import leaves
 from tarry.learners import BOLD, DWFTBL, DWFTRL, OGD, TwoPoint
 from tarry.schedulers import Batching, Bernoulli, VarOpt
 from tarry.tracking import Doubling, Player, keyed_draws
@@ -178,7 +180,7 @@ def test_wheels_grow_on_the_way(monkeypatch):
     monkeypatch.setattr(world, "TURN", 4)
     monkeypatch.setattr(blocks, "grow_wheel", lambda wheel, nodes: rooms.append(nodes) or grow_wheel(wheel, nodes))
     assert np.array_equal(tarry.simulate(game, player, SEEDS, threads=1).regret, expected.regret)
-    assert rooms[:2] == [8, 16]
+    assert rooms[:2] == [10, 20]
     assert max(rooms) < HORIZON
 
 
@@ -212,6 +214,7 @@ class Uncut(Delays):
     """Delays of a user's, which may reach beyond the horizon."""
 
     rounds: int
+    late: int = 30
 
     @property
     def horizon(self):
@@ -222,7 +225,7 @@ class Uncut(Delays):
         return 0
 
     def delay(self, t):
-        return 30
+        return self.late - t % 2
 
 
 @pytest.mark.usefixtures("_in_blocks")
@@ -231,6 +234,18 @@ def test_delays_beyond_the_horizon_leave_nothing_for_the_next_block():
     player, seeds = Player(DWFTRL(DOMAIN, rate=0.1)), range(9)
     together = tarry.simulate(game, player, seeds, threads=1)
     assert together.regret.tolist() == [tarry.simulate(game, player, [one]).regret[0] for one in seeds]
+
+
+@pytest.mark.parametrize("late", [30, 5000, 2**62])
+@pytest.mark.parametrize("options", [{}, {"capacity": None}, {"information": "clairvoyant"}])
+def test_delays_beyond_the_horizon_are_cut(late, options):
+    waits, player = Uncut(HORIZON, late), Player(DWFTRL(DOMAIN, rate=0.1))
+    cut = tarry.delays.array(np.minimum(late - np.arange(1, HORIZON + 1) % 2, HORIZON - np.arange(1, HORIZON + 1)))
+    assert waits.summary() == cut.summary()
+    games = [tarry.Game(DOMAIN, tarry.losses.Linear(ROWS), one, **{"capacity": 4, **options}) for one in (waits, cut)]
+    found, expected = (tarry.simulate(game, player, SEEDS, keep_rounds=True) for game in games)
+    assert np.array_equal(found.fates, expected.fates)
+    assert all(found.events(seed).equals(expected.events(seed)) for seed in SEEDS)
 
 
 def test_blocks_have_room_for_wheels_that_grow():
@@ -257,3 +272,61 @@ def test_compiled_seeds_together_are_seeds_alone():
     for i in (0, 1, 150, 299):
         alone = tarry.simulate(game, player, [i], checkpoints=8)
         assert all(_are_rows(record, i, alone) for record in records)
+
+
+class Alternating(tarry.delays.fixed):
+    """Come late in every other round: what all delays of its base have in common, these have not."""
+
+    def wait(self, t):
+        return self.delay * (t % 2)
+
+
+class Shorter(tarry.delays.fixed):
+    """Come earlier and earlier, so that late rounds overtake others."""
+
+
+@delay.on(Shorter)
+def _shorten(delays, t):
+    return min(max(0, delays.delay - t), delays.horizon - t)
+
+
+@pytest.mark.parametrize("kind", [tarry.delays.fixed, Alternating, Shorter])
+@pytest.mark.parametrize("wait", [3, 30, 10**9])
+def test_fixed_delays_and_those_derived_from_them_are_played_as_listed(kind, wait):
+    waits, player = kind(horizon=HORIZON, delay=wait), Player(DWFTRL(DOMAIN, rate=0.1))
+    listed = tarry.delays.array(waits.values)
+    for capacity in (4, None):
+        games = [tarry.Game(DOMAIN, tarry.losses.Linear(ROWS), one, capacity=capacity) for one in (waits, listed)]
+        found, expected = (tarry.simulate(game, player, SEEDS) for game in games)
+        assert np.array_equal(found.regret_at, expected.regret_at)
+        assert np.array_equal(found.fates, expected.fates)
+
+
+def test_memory_is_that_of_rounds_played_and_not_of_their_delay():
+    game = tarry.Game(
+        DOMAIN,
+        tarry.losses.Linear(tarry.losses.drifting(3, rng=1)),
+        tarry.delays.fixed(horizon=10**9, delay=10**9),
+        capacity=4,
+    )
+    made = run.prepare(game, Player(DWFTRL(DOMAIN, rate=0.1)), bound=False)
+    assert sum(leaf.nbytes for leaf in leaves(made.start(keyed_draws(0)))) < 2**18
+
+
+def test_blocks_of_kinds_that_are_gone_are_let_go(monkeypatch):
+    alive, most = weakref.WeakSet(), 0
+
+    class Counted(blocks.Block):
+        def __init__(self, *given):
+            nonlocal most
+            super().__init__(*given)
+            alive.add(self)
+            most = max(most, len(alive))
+
+    def draw(seed):  # a function of its own makes a kind of its own
+        losses = tarry.losses.Callables(lambda x, t: 0.0, lambda x, t: 0.0 * x, dimension=3, horizon=2)
+        return tarry.Game(DOMAIN, losses, tarry.delays.fixed(horizon=2, delay=1), capacity=1)
+
+    monkeypatch.setattr(blocks, "Block", Counted)
+    tarry.simulate(None, DWFTRL(DOMAIN, rate=0.1), 3 * blocks.KINDS, games=draw, comparator=None, threads=1)
+    assert most <= blocks.KINDS + 1

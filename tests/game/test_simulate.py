@@ -274,9 +274,57 @@ def test_a_broken_balance_is_noticed(monkeypatch):
         tarry.simulate(_game(), LEARNER)
 
 
+@pytest.mark.parametrize(
+    ("player", "changes", "told"),
+    [
+        (tarry.schedulers.VarOpt(), {}, True),
+        (tarry.schedulers.Bernoulli(probability=0.02), {}, True),
+        (tarry.schedulers.Bernoulli(probability=0.9), {}, False),  # rounds find no room
+        (tarry.schedulers.DropOldest(), {}, False),  # no weights
+        (tarry.schedulers.VarOpt(), {"comparator": np.zeros(3)}, False),
+        (tarry.schedulers.VarOpt(), {"comparator": None}, False),
+        (tarry.schedulers.VarOpt(), {"bound": False}, False),
+    ],
+)
+def test_what_bounds_regret(player, changes, told):
+    record = tarry.simulate(_game(), tarry.Player(LEARNER, player), seeds=20, **changes)
+    assert record.bounds_regret.tolist() == [told] * 20 or (told is False and not record.bounds_regret.all())
+    assert np.isnan(record.summary()["bound"]) == (not told)
+    if told:
+        assert record.regret.mean() < record.bound.mean()
+
+
+def test_without_weights_regret_passes_the_bound():
+    """The control: a biased scheduler on a game that it never hears the end of."""
+    rows = np.zeros((400, 3))
+    rows[:, 0] = 1.0
+    game = tarry.Game(DOMAIN, tarry.losses.Linear(rows), tarry.delays.fixed(horizon=400, delay=60), capacity=1)
+    slow = tarry.learners.DWFTRL(DOMAIN, rate=0.5)
+    record = tarry.simulate(game, tarry.Player(slow, tarry.schedulers.DropOldest()))
+    assert record.regret[0] > record.bound[0]
+    assert not record.bounds_regret.any()
+
+
+def test_restarts_drop_rounds_and_bound_nothing():
+    player = tarry.Player(LEARNER, epochs=tarry.Doubling("total"))
+    assert not tarry.simulate(_game(), player, seeds=3).bounds_regret.any()
+
+
+def test_one_game_or_a_game_for_each_seed_is_told():
+    def drawn(seed):
+        rows = np.random.default_rng(seed).normal(size=(200, 3))
+        return tarry.Game(DOMAIN, tarry.losses.Linear(rows), tarry.delays.fixed(horizon=200, delay=3), capacity=4)
+
+    one, many = tarry.simulate(_game(), LEARNER, seeds=3), tarry.simulate(None, LEARNER, seeds=3, games=drawn)
+    assert (one.has_one_game, many.has_one_game) == (True, False)
+    assert "of one game" not in repr(many)
+    for record, told in ((one, "capacity 4, one game"), (many, "capacity 4, a game for each seed")):
+        assert told in record.plot().to_json()
+
+
 def test_views():
     record = tarry.simulate(_game(), LEARNER, seeds=3)
-    assert repr(record).startswith("Record(3 seeds × 200 rounds: regret")
+    assert repr(record).startswith("Record(3 seeds of one game × 200 rounds: regret")
     low, high = stats.ttest_1samp(record.regret, 0.0).confidence_interval(0.95)
     assert record.summary()["half"] == pytest.approx((high - low) / 2)
     assert f"± {(high - low) / 2:.2g} (95 %)" in repr(record)

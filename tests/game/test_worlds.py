@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from math import sqrt
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from tarry import delays, losses
 from tarry.delays.base import Delays
 from tarry.delays.base import Reacting as ReactingDelays
 from tarry.errors import ArgumentError, MemberError, NotGranted
+from tarry.experiments import load_sweep, play_cell
 from tarry.game import device
 from tarry.game.replay import replay
 from tarry.game.run import prepare
@@ -70,6 +72,12 @@ class TestFollowing(LearnerContract):
 @pytest.mark.jit(only=True)
 def test_the_contract_of_learners_plays_in_python_where_the_jit_is_on() -> None:
     TestFollowing().test_a_play_knows_its_context_and_no_later_one()
+
+
+def test_no_bound_stands_beside_a_regret_that_reacts() -> None:
+    record = tarry.simulate(_game(), _player(), 3)
+    assert not record.has_one_game
+    assert not record.bounds_regret.any()
 
 
 @pytest.mark.jit
@@ -249,8 +257,74 @@ def test_what_is_not_granted_is_said() -> None:
         tarry.simulate(_game(contexts=CONTEXTS[:, :2]), Following(BALL, 0.1))
     with pytest.raises(NotGranted, match="SOLID does not show Following"):
         tarry.simulate(_game(contexts=CONTEXTS), SOLID(Following(BALL, 0.1)))
-    with pytest.raises(NotGranted, match="which sessions do not have"):
-        tarry.Session(Following(BALL, 0.1), capacity=3)
+    session = tarry.Session(Following(BALL, 0.1), capacity=3)
+    for wrong in (None, [1.0], [1.0, 2.0, np.nan], "far"):
+        with pytest.raises(ValueError, match="context"):
+            session.ask(context=wrong)
+    with pytest.raises(ValueError, match=r"contexts must be finite numbers of shape \(2, 3\)"):
+        session.ask_many(2, contexts=CONTEXTS[:3])
+    assert session.status().rounds == 0
+    with pytest.raises(ValueError, match="DWFTRL looks at no context, got some"):
+        tarry.Session(_player(), capacity=3).ask(context=[1.0, 2.0, 3.0])
+
+
+@pytest.mark.jit(slow=True)
+def test_a_session_that_is_shown_contexts_plays_as_simulated(tmp_path: Path) -> None:
+    """Opened again every few rounds: what a learner keeps of contexts is in the store. A repeated id has its play."""
+    waits = np.random.default_rng(1).integers(0, 9, T)
+    game = _game(losses=losses.Linear(-CONTEXTS), delays=delays.array(waits), contexts=CONTEXTS)
+    plays = tarry.simulate(game, Following(BALL, 0.05), seeds=[7], keep_rounds=True).plays(7)
+    store = f"sqlite:///{tmp_path}/state.db"
+
+    def opened() -> tarry.Session:
+        return tarry.Session(Following(BALL, 0.05), capacity=4, store=store, rng=7, information="semi-clairvoyant")
+
+    session, due = opened(), game.delays.values + np.arange(1, T + 1)
+    for t in range(1, T + 1):
+        if t % 11 == 0:
+            session.close()
+            session = opened()
+        asked = session.ask(t, context=CONTEXTS[t - 1])
+        assert np.array_equal(asked.play, plays[t - 1])
+        assert np.array_equal(session.ask(t, context=-CONTEXTS[t - 1]).play, plays[t - 1])
+        for s in np.flatnonzero(due == t) + 1:
+            session.tell(int(s), gradient=-CONTEXTS[s - 1])
+    many = tarry.Session(Following(BALL, 0.05), capacity=4, rng=7)
+    one = tarry.Session(Following(BALL, 0.05), capacity=4, rng=7)
+    assert np.array_equal(
+        many.ask_many(3, contexts=CONTEXTS[:3]).plays, [one.ask(context=c).play for c in CONTEXTS[:3]]
+    )
+
+
+def test_sweeps_show_contexts(tmp_path: Path) -> None:
+    np.save(tmp_path / "seen.npy", CONTEXTS)
+    text = f"""
+    members = ["tests.support.worlds"]
+    seeds = 2
+    [games.shown]
+    horizon = {T}
+    dimension = 3
+    capacity = 4
+    losses = {{ type = "Linear", rows = {{ type = "drifting", rng = 1 }} }}
+    delays = {{ type = "fixed", delay = 3 }}
+    contexts = CONTEXTS
+    [players.following]
+    learner = {{ type = "Following", rate = 0.05 }}
+    """
+    found = []
+    for contexts, listed in [('{ file = "seen.npy" }', CONTEXTS), ('{ type = "drifting", rng = 2 }', None)]:
+        (tmp_path / "shown.toml").write_text(text.replace("CONTEXTS", contexts))
+        (cell,) = load_sweep(tmp_path / "shown.toml").contents.items()
+        rows = losses.Linear(losses.drifting(3, rng=1))
+        seen = losses.drifting(3, rng=2) if listed is None else listed
+        game = _game(losses=rows, delays=delays.fixed(horizon=T, delay=3), contexts=seen)
+        expected = tarry.simulate(game, Following(BALL, 0.05), 2).regret
+        np.testing.assert_allclose(play_cell(*cell)["regret"], expected, rtol=1e-12)
+        found.append(cell[0])
+    assert len(set(found)) == 2
+    (tmp_path / "shown.toml").write_text(text.replace("CONTEXTS", "7"))
+    with pytest.raises(ValueError, match=r"games.shown.contexts.* rows as a member, a list of lists or a file"):
+        load_sweep(tmp_path / "shown.toml")
 
 
 def test_a_state_is_made_of_arrays() -> None:

@@ -12,14 +12,17 @@ import tarry
 from tarry.delays.base import Delays
 from tarry.domains import Domain, project
 from tarry.errors import MemberError
+from tarry.experiments.play import told
 from tarry.kernel import entry
-from tarry.learners.base import Starting, predict
+from tarry.learners.base import Learner, Starting, predict
 from tarry.learners.states import AnyDomain, AnyPoint, Vector
 from tarry.losses.base import Losses, gradient, value
 from tarry.schedulers.base import SATURATED, Scheduler
+from tarry.testing import LearnerContract, LossContract, SchedulerContract
 
 HORIZON, CAPACITY = 300, 4
 UNUSED = {"a": 1}
+TABLE = np.arange(9)
 
 
 class Coin(Scheduler):
@@ -72,6 +75,18 @@ class ExpiresNobody(Coin):
 class WeightNan(Coin):
     def arrive(self, state, slot, s, t):
         return np.nan  # wrong
+
+
+class WeightNegative(Coin):
+    def arrive(self, state, slot, s, t):
+        return -1.0  # wrong
+
+
+class Raises(Coin):
+    def admit(self, state, draws, request):
+        if request.t > 50:
+            raise ValueError("no more")  # wrong
+        return request.vacancy
 
 
 class StateOutside(Coin):
@@ -135,6 +150,32 @@ class UnknownField(Still):
 class WritesParameter(Still):
     def absorb(self, state, directions, slot, s, weight, feedback):
         self.start[0] = 1.0  # wrong
+
+
+class ReturnsThePlay(Still):
+    def predict(self, state, directions, t, play):  # wrong
+        return state.point
+
+
+class Multiplies(Still):
+    def absorb(self, state, directions, slot, s, weight, feedback):
+        state.point[0] += 0.0 * (feedback @ feedback)
+
+
+class Subtracts(Still):
+    def absorb(self, state, directions, slot, s, weight, feedback):
+        state.point -= weight * feedback  # wrong
+
+
+class NoState(Learner):
+    domain: Any
+    feedback = "gradient"
+
+    def restart(self, state, t, magnitude):
+        pass
+
+    def absorb(self, state, directions, slot, s, weight, feedback):
+        pass
 
 
 class UnlikeSizes(Still):
@@ -232,6 +273,11 @@ class DelayHalf(Late):
         return 2.5  # wrong
 
 
+class DelayOutside(Late):
+    def delay(self, t):
+        return TABLE[t]  # wrong
+
+
 class Square(Domain):
     center = np.zeros(2)
     inner_radius = 1.0
@@ -242,6 +288,17 @@ class Square(Domain):
 
     def project(self, x, scratch):
         pass
+
+
+class ProjectsPast(Square):
+    def project(self, x, scratch):
+        x[2] = 0.0  # wrong
+
+
+class NoProjection(Domain):
+    center = np.zeros(2)
+    inner_radius = 1.0
+    outer_radius = 2.0
 
 
 class ProjectsToNan(Square):
@@ -259,6 +316,8 @@ WRONG = {
     SlotNone: "returns .*, and not a whole number on every path",
     ExpiresNobody: "one to drop that has no round",
     WeightNan: "gave a weight in rounds",
+    WeightNegative: "gave a weight in rounds .* negative",
+    Raises: "raised ValueError: no more",
     StateOutside: "arrive reads or writes outside an array",
     NoArrive: r"has no arrive\(\)",
     PastThePlay: "predict reads or writes outside an array",
@@ -268,6 +327,10 @@ WRONG = {
     PythonObject: "does not compile",
     UnknownField: "does not compile",
     WritesParameter: "does not compile",
+    ReturnsThePlay: "returns an array",
+    Multiplies: "multiplies arrays",
+    Subtracts: "allocates memory",
+    NoState: "has no state",
     UnlikeSizes: "predict reads or writes outside an array",
     LeavesTheDomain: "outside its domain",
     StateOfObjects: "got a ndarray in it of object",
@@ -276,12 +339,24 @@ WRONG = {
     LossNothing: "value returns none",
     NoGradient: r"has no gradient\(\)",
     DelayNegative: "delay returns -5 in round 1",
+    DelayOutside: "delay reads or writes outside an array|delay fails: IndexError",
+    ProjectsPast: "project fails: IndexError",
+    NoProjection: r"has no project\(\)",
     DelayHalf: "delay returns float64, and not a whole number",
     ProjectsToNan: "or project of ProjectsToNan",
 }
 # Python takes these as they are; and these are told before anybody plays.
-ONLY_COMPILED = {Allocates, PythonObject}
-BEFORE = {DelayNegative, NoArrive, StateOfObjects, StateIsADictionary, NoGradient, LeavesTheDomain}
+ONLY_COMPILED = {Allocates, PythonObject, Multiplies}
+BEFORE = {
+    NoState,
+    NoProjection,
+    DelayNegative,
+    NoArrive,
+    StateOfObjects,
+    StateIsADictionary,
+    NoGradient,
+    LeavesTheDomain,
+}
 ONLY_DEBUGGED = (GradientShort, ScratchTooShort)
 
 
@@ -299,7 +374,7 @@ def play(kind, **options):
         delays = kind()
     elif issubclass(kind, Scheduler):
         scheduler = kind()
-    elif issubclass(kind, Starting):
+    elif issubclass(kind, Learner):
         learner = kind(domain)
     game = tarry.Game(domain=domain, losses=losses, delays=delays, capacity=CAPACITY)
     return tarry.simulate(game, tarry.Player(learner, scheduler), **options)
@@ -335,7 +410,9 @@ def test_compiled_it_is_named_too(kind):
 
 
 @pytest.mark.parametrize(
-    "kind", [SlotTooLarge, SlotHuge, SlotNegative, ExpiresNobody, WeightNan, PlayNan], ids=lambda kind: kind.__name__
+    "kind",
+    [SlotTooLarge, SlotHuge, SlotNegative, ExpiresNobody, WeightNan, WeightNegative, PlayNan],
+    ids=lambda kind: kind.__name__,
 )
 def test_slots_weights_and_plays_are_looked_at_in_any_play(kind):
     with pytest.raises(ValueError, match=f"{kind.__name__}.*{WRONG[kind]}"):
@@ -349,6 +426,51 @@ def test_sessions_refuse_slots_that_are_not_there(kind, tmp_path):
     with pytest.raises(MemberError, match=kind.__name__):
         session.ask("a")
     assert session.status().rounds == 0  # nothing of it was stored
+
+
+class ThatAllocates(LearnerContract):
+    def learner(self):
+        return Allocates(tarry.domains.Ball(2))
+
+
+class ThatIsHalf(SchedulerContract):
+    scheduler = SlotHalf()
+
+
+class ThatIsNothing(LossContract):
+    def loss(self):
+        return LossNothing(tarry.losses.Linear(np.ones((20, 2))).rows)
+
+    def domain(self):
+        return tarry.domains.Ball(2)
+
+
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("suite", [ThatAllocates, ThatIsHalf, ThatIsNothing], ids=lambda suite: suite.__name__)
+def test_contracts_compile_the_member(suite):
+    with pytest.raises(MemberError, match=r"(Allocates.absorb|SlotHalf.admit|LossNothing.value) (allocates|returns)"):
+        suite().test_it_plays_compiled()
+
+
+def test_wrong_weights_are_told_to_sessions(tmp_path):
+    player = tarry.Player(tarry.learners.OGD(tarry.domains.Ball(2), 0.1), WeightNegative())
+    session = tarry.Session(player, capacity=CAPACITY, store=f"sqlite:///{tmp_path}/state.db", rng=1)
+    asked = session.ask("a")
+    with pytest.raises(MemberError, match="WeightNegative gave a weight in round 1"):
+        session.tell(asked.id, gradient=np.ones(2))
+    assert session.status().tracked == 1  # as if nobody had told
+
+
+class BoundFails(Flat):
+    def gradient_bound(self, domain):
+        return 1.0 / (self.dimension - 2)  # wrong
+
+
+def test_failed_cells_name_the_member():
+    with pytest.raises(ZeroDivisionError) as raised:
+        BoundFails(np.ones((1, 2))).gradient_bound(None)
+    said = f"BoundFails.gradient_bound fails: ZeroDivisionError: float division by zero (line {line_of(BoundFails)}"
+    assert told(raised.value).startswith(said)
 
 
 def test_wrong_arguments_are_told_where_they_are_written():
@@ -370,7 +492,7 @@ def test_compiled_verbs_stay_within_arrays_and_numbas_words_are_few():
     ball, play = tarry.domains.Ball(2), np.zeros(2)
     for kind in (PastThePlay, FarPastThePlay, UnlikeSizes):
         learner = kind(ball)
-        with pytest.raises(IndexError, match=f"{kind.__name__}.predict\n.*\n{line_of(kind)}$"):
+        with pytest.raises(MemberError, match=f"{kind.__name__}.predict reads .* .line {line_of(kind)} of "):
             _predict.dispatcher_for(learner)(learner, State(np.zeros(2)), 3, play)
 
     class Unknown(Still):

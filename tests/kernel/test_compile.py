@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,6 +18,7 @@ from numba.core.registry import cpu_target
 import tarry
 from tarry.errors import MemberError
 from tarry.game.world import run_rounds
+from tarry.kernel import compile as compiling
 from tarry.kernel import entry, verb
 from tarry.kernel.cache import Fingerprint
 from tarry.kernel.compile import OPTIONS, Entry, _sources_of
@@ -140,3 +147,49 @@ def test_implementations_have_the_verbs_arguments():
     def _more(thing, cup, t, more=1.0): ...
 
     assert set(weigh.members) == {int, float}
+
+
+INTERRUPTED = """
+import signal, sys
+import tarry
+class Interrupting:  # an interrupt comes when a module is looked for
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+waits = tarry.delays.bursts(horizon=6, length=2, slow=3, fast=0)
+try:
+    waits.uncut(6)
+except KeyboardInterrupt:
+    print(waits.uncut(6))
+"""
+
+
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("module", ["numba.core.typing.builtins", "tarry.kernel.pipeline"])
+def test_an_interrupt_while_numba_is_loaded_breaks_nothing(module):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", INTERRUPTED, module]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[3 3 0 0 3 3]"
+
+
+@pytest.mark.jit(only=True)
+def test_threads_that_ask_together_share_a_dispatcher(monkeypatch):
+    side, made, gate = compiling.numba_side(), [], threading.Barrier(2, timeout=5)
+
+    def make(*_given):
+        made.append(object())
+        time.sleep(0.1)  # the other thread has asked by now
+        return made[-1]
+
+    monkeypatch.setattr(side, "make_dispatcher", make)
+    compiled = compiling.Compiled(lambda: None, {}, None)
+
+    def ask(_):
+        gate.wait()
+        return compiled.dispatcher
+
+    with ThreadPoolExecutor(2) as pool:
+        assert len(set(pool.map(ask, range(2)))) == len(made) == 1

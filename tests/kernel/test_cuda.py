@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +34,49 @@ def test_a_thread_begins_with_the_entries_it_was_given(size, assembly):  # noqa:
     lines = assembly(cuda.compile_kernel(kernel, kinds, CAPABILITY)).splitlines()
     read = [line for line in lines if line.strip().startswith(("ld.u64", "ld.global.u64"))]
     assert len(read) == size
+
+
+FIRST = """
+import pytest, tarry
+from tarry.game import device
+with pytest.MonkeyPatch.context() as patch:
+    import gpu
+    from tarry.game.run import prepare
+    from tarry.tracking import keyed_draws
+    inspect = gpu.assembly.__wrapped__(patch)
+    ball = tarry.domains.Ball(2)
+    waits = tarry.delays.uniform(horizon=20, low=1, high=5, rng=0)
+    game = tarry.Game(ball, tarry.losses.Linear([[1.0, 0.0]] * 20), waits, capacity=2)
+    run = prepare(game, tarry.Player(tarry.learners.DWFTRL(ball, rate=0.1)))
+    kernel, _ = device.kernel_for(run, device.fit(run, run.start(keyed_draws(0))))
+    assert ".visible .entry" in inspect(kernel.code)
+"""
+
+
+@pytest.mark.jit(only=True)
+@pytest.mark.usefixtures("assembly")
+def test_a_kernel_may_be_the_first_that_a_process_compiles():
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", FIRST], env=environment, check=True)
+
+
+def test_rows_of_many_games_are_laid_by_blocks_that_a_gpu_has(monkeypatch):
+    asked = []
+
+    class Kernel:
+        def __getitem__(self, shape):
+            asked.append(shape)
+            return lambda *_arguments: None
+
+    for name in ("_lay", "_fill"):
+        monkeypatch.setattr(cuda, name, Kernel)
+    monkeypatch.setattr(cuda, "cuda", SimpleNamespace(to_device=lambda array: array))
+    monkeypatch.setattr(cuda, "is_simulated", lambda: False)
+    rows = np.zeros((4, 2), order="F")
+    cuda.lay(rows, np.ones((3, 2)))
+    cuda.respread(rows, np.ones(2))
+    assert all(isinstance(threads, int) and threads <= 1024 for _blocks, threads in asked)
+    assert len(asked) == 2
 
 
 def _slots(*sizes: int) -> tuple[np.ndarray, ...]:

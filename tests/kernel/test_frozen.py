@@ -68,3 +68,13 @@ def test_a_changed_value_is_told(monkeypatch):
     monkeypatch.setitem(globals(), "TABLE", np.arange(4.0))
     with pytest.raises(MemberError, match=r"TABLE of .*test_frozen has changed, and code that was compiled before"):
         [one.check() for one in values]
+
+
+def test_an_array_that_is_changed_in_place_is_told():
+    values = list(Values([_called]))
+    TABLE[1] = 7.0
+    try:
+        with pytest.raises(MemberError, match=r"TABLE of .* has changed, and code that was compiled before"):
+            [one.check() for one in values]
+    finally:
+        TABLE[1] = 1.0

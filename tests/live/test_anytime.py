@@ -227,6 +227,7 @@ def test_a_store_keeps_it(tmp_path, capacity):
 
 def test_stores_from_before_open_and_say_what_they_lack(tmp_path):
     store = f"sqlite:///{shutil.copy(GOLDEN / 'format-2.db', tmp_path / 'a.db')}"
+    tarry.live.upgrade_store(store)
     for _ in range(2):
         with tarry.LabelJoin.open(store, name="join") as join:
             join.decide_many(

@@ -105,7 +105,7 @@ def test_joins_are_called_joins(tmp_path):
         tarry.LabelJoin(4, preemption=False)
     text = encode(Configuration("join", PLAYER, 4, "non-clairvoyant", True, 1, 100, {}))
     with pytest.raises(StoreError, match="this join was written by another version"):
-        decode(text.replace('"format": 2', '"format": 9'))
+        decode(text.replace('"format": 3', '"format": 9'))
 
 
 def test_a_number_of_too_many_digits_is_told(tmp_path):

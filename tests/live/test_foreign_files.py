@@ -58,7 +58,7 @@ def test_sessions_of_a_later_version(ours):
         text = (
             later.execute("SELECT configuration FROM tarry_sessions")
             .fetchone()[0]
-            .replace('"format": 2', '"format": 9')
+            .replace('"format": 3', '"format": 9')
         )
         later.execute("UPDATE tarry_sessions SET configuration = ?, checksum = ?", (text, crc32(text.encode())))
     later.close()
@@ -233,6 +233,6 @@ def test_databases_that_say_no(new_store):
             pytest.raises(StoreError, match=r"damaged \(chunk 0 of tarry_state"),
         ):
             session.ask("b")
-        database.execute("UPDATE tarry_format SET version = 3")
-        with pytest.raises(StoreError, match="format 3, this version of Tarry reads 2"):
+        database.execute("UPDATE tarry_format SET version = 9")
+        with pytest.raises(StoreError, match="format 9, this version of Tarry reads 3"):
             tarry.Session.open(store)

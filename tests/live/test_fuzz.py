@@ -51,7 +51,7 @@ BAD_FEEDBACK = [
     *([np.nan, 0.0], [np.inf, 0.0], [1e101, 0.0], [1.0], [1.0, 2.0, 3.0], [[1.0, 2.0]], "ab", None, {}, [1j, 0], []),
 ]
 PAYLOADS = [None, 0, "x", {"a": [1, None, 0.1, "ü\x00\udc80"]}, b"\x00\xff", "y" * 1_000_000, [], True, -0.0, 1e-320]
-BAD_PAYLOADS = [object(), {1, 2}, float("nan"), {"a": np.zeros(3)}, {(1, 2): 3}]
+BAD_PAYLOADS = [object(), {1, 2}, {"a": np.array([{}])}, {(1, frozenset()): 3}]
 
 some_id = st.sampled_from(NASTY)
 calls = st.one_of(
@@ -189,12 +189,11 @@ def test_payloads_that_cannot_be_stored_change_nothing(kind, payload, new_store)
         join.decide("good", "a")
         before = repr(join.status())
         for attempt in (lambda: join.decide(payload, "b"), lambda: join.decide_many(["good", payload], ids=["c", "d"])):
-            with pytest.raises(ValueError, match="JSON values or bytes"):
+            with pytest.raises(ValueError, match="a durable store takes JSON values, "):
                 attempt()
             assert repr(join.status()) == before
-        if not isinstance(payload, float):
-            with pytest.raises(ValueError, match="a durable store takes JSON values, got"):
-                join.label("a", payload)
+        with pytest.raises(ValueError, match="a durable store takes JSON values, "):
+            join.label("a", payload)
         assert repr(join.status()) == before
         join.label("a", np.int64(3))
         assert join.finish("a").label == [3]

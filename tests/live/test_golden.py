@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import subprocess
+import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,18 +21,31 @@ FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(FOLDER.glob("*.db"))
 
 
+CASES = [(path, name) for path in FILES for name in json.loads(path.with_suffix(".json").read_text())]
+KINDS = {"session": tarry.Session, "join": tarry.LabelJoin, "windows": tarry.LabelJoin}
+
+
+def format_of(path):
+    return int(path.stem.split("-")[1])
+
+
 def test_there_is_one_for_each_format():
-    assert [path.name for path in FILES] == [f"format-{n}.db" for n in range(1, FORMAT + 1)]
+    assert {path.name for path in FILES} >= {f"format-{n}.db" for n in range(1, FORMAT + 1)}
 
 
-@pytest.mark.parametrize("name", ["session", "join"])
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(("path", "name"), CASES, ids=lambda one: getattr(one, "stem", one))
 def test_golden_files_go_on(path, name, tmp_path):
     before = sha256(path.read_bytes()).digest()
     store = f"sqlite:///{shutil.copy(path, tmp_path / path.name)}"
     expected = json.loads(path.with_suffix(".json").read_text())[name]
-    kind = {"session": tarry.Session, "join": tarry.LabelJoin}[name]
+    kind = KINDS[name]
     client = Client(Scenario(kind, {}, expected["script"]))
+    number = format_of(path)
+    if number < FORMAT:
+        with pytest.raises(tarry.errors.StoreError, match=f"format {number}, .* run tarry join upgrade --store sqlite"):
+            kind.open(store, name=name)
+        assert tarry.live.upgrade_store(store) == number
+    assert tarry.live.upgrade_store(store) == FORMAT  # again is no error
     with kind.open(store, name=name) as session:
         client.play(session)
         status = session.status()
@@ -48,14 +63,54 @@ def test_bytes_laid_out_otherwise_are_refused(tmp_path, monkeypatch):
         tarry.LabelJoin.open(url)
 
 
-@pytest.mark.parametrize("name", ["session", "join"])
-def test_databases_of_the_first_format_go_on(name, new_store):
-    """The golden file's rows in PostgreSQL's tables of the first format: brought to this one when they are opened."""
+def test_an_upgrade_that_fails_has_changed_nothing(tmp_path, monkeypatch):
+    path = shutil.copy(FOLDER / "format-2.db", tmp_path / "a.db")
+    names = iter("ab")
+
+    def fails(text):
+        return text if next(names) == "a" else 1 / 0
+
+    monkeypatch.setattr("tarry.live.stores.sqlite.upgraded", fails)
+    with pytest.raises(ZeroDivisionError):
+        tarry.live.upgrade_store(f"sqlite:///{path}")
+    with sqlite3.connect(path) as after, sqlite3.connect(FOLDER / "format-2.db") as before:
+        assert list(after.iterdump()) == list(before.iterdump())
+        assert after.execute("PRAGMA user_version").fetchone() == (2,)
+    after.close()
+    before.close()
+
+
+def test_a_process_of_the_earlier_version_is_told(tmp_path):
+    """Whoever has the store open while it is upgraded must notice: here a join that believes in format 2."""
+    store = f"sqlite:///{shutil.copy(FOLDER / 'format-2-windows.db', tmp_path / 'a.db')}"
+    with pytest.MonkeyPatch.context() as patch:
+        for place in ("configuration", "stores.sqlite"):
+            patch.setattr(f"tarry.live.{place}.FORMAT", 2)
+        join = tarry.LabelJoin.open(store, name="windows")
+        assert join.status().rounds
+        patch.undo()
+        code = f"from tarry.live import upgrade_store; print(upgrade_store({store!r}))"
+        told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert told.stdout == "2\n"
+        patch.setattr("tarry.live.configuration.FORMAT", 2)
+        with join, pytest.raises(tarry.errors.StoreError, match="another version of Tarry"):
+            join.decide(id="new", at=100)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), [case for case in CASES if format_of(case[0]) < FORMAT], ids=lambda one: getattr(one, "stem", one)
+)
+def test_databases_of_earlier_formats_go_on(path, name, new_store):
+    """The golden file's rows in PostgreSQL's tables of its format: brought to this one by an upgrade."""
+    number = format_of(path)
     url = new_store("postgresql")
-    copy_to_postgresql(FOLDER / "format-1.db", url)
-    expected = json.loads((FOLDER / "format-1.json").read_text())[name]
-    kind = {"session": tarry.Session, "join": tarry.LabelJoin}[name]
+    copy_to_postgresql(path, url, number)
+    expected = json.loads(path.with_suffix(".json").read_text())[name]
+    kind = KINDS[name]
     client = Client(Scenario(kind, {}, expected["script"]))
+    with pytest.raises(tarry.errors.StoreError, match=f"the database is in format {number}, .* tarry join upgrade"):
+        kind.open(url, name=name)
+    assert tarry.live.upgrade_store(url) == number
     with kind.open(url, name=name) as session:
         client.play(session)
         status = session.status()
@@ -64,23 +119,24 @@ def test_databases_of_the_first_format_go_on(name, new_store):
         assert repr(again.status()) == repr(status)
 
 
-def copy_to_postgresql(path, url):
-    """Write what a SQLite file of the first format holds as the first version kept it in PostgreSQL."""
+def copy_to_postgresql(path, url, number):
+    """Write what a SQLite file of an earlier format holds as that version kept it in PostgreSQL."""
     with sqlite3.connect(path) as old, psycopg.connect(url, autocommit=True) as new:
         for statement in (
             "CREATE TABLE tarry_format (version INTEGER NOT NULL)",
-            "INSERT INTO tarry_format VALUES (1)",
+            f"INSERT INTO tarry_format VALUES ({number})",
             "CREATE TABLE tarry_sessions (number SERIAL PRIMARY KEY, name TEXT UNIQUE NOT NULL, "
             "configuration TEXT NOT NULL, checksum BIGINT NOT NULL)",
-            "CREATE TABLE tarry_heads (session INTEGER PRIMARY KEY, version BIGINT NOT NULL, slots BIGINT NOT NULL)",
             "CREATE TABLE tarry_items (session INTEGER, round BIGINT, body TEXT NOT NULL, play BYTEA NOT NULL, "
             "payload BYTEA, checksum BIGINT NOT NULL, PRIMARY KEY (session, round))",
         ):
             new.execute(statement)
+        if number == 1:
+            new.execute("CREATE TABLE tarry_heads (session INTEGER PRIMARY KEY, version BIGINT, slots BIGINT)")
         for row in old.execute("SELECT * FROM tarry_sessions"):
             new.execute("INSERT INTO tarry_sessions VALUES (%s, %s, %s, %s)", row)
         for place, *row in old.execute("SELECT * FROM tarry_items"):
-            at = (place >> 40, place & (1 << 40) - 1)
+            at = ((place + 1000) >> 40, (place + 1000 & (1 << 40) - 1) - 1000)  # rows of an outbox lie below
             new.execute("INSERT INTO tarry_items VALUES (%s, %s, %s, %s, %s, %s)", (*at, *row))
         for table in ("tarry_state", "tarry_fates", "tarry_ids"):
             new.execute(
@@ -89,7 +145,7 @@ def copy_to_postgresql(path, url):
             )
             for place, version, checksum, data in old.execute(f"SELECT * FROM {table}"):
                 session, chunk = place >> 40, (place & (1 << 40) - 1) - 1
-                if chunk >= 0:
+                if chunk >= 0 or number > 1:
                     new.execute(
                         f"INSERT INTO {table} VALUES (%s, %s, %s, %s, %s)", (session, chunk, version, checksum, data)
                     )

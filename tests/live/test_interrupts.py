@@ -223,7 +223,7 @@ def test_what_is_stored_is_what_was_given(tmp_path):
         features["x"] = 999
         join.label("a", 1.0)
         join.decide(None, id="b")
-        assert other.finish("a").features == {"x": [1, 2]}
+        assert other.finish("a").features == {"x": (1, 2)}
 
 
 def test_payloads_are_refused_whatever_the_coin_says(tmp_path):
@@ -231,7 +231,7 @@ def test_payloads_are_refused_whatever_the_coin_says(tmp_path):
         for _ in range(40):
             join.decide()
         for _ in range(20):
-            with pytest.raises(ValueError, match="JSON values or bytes"):
+            with pytest.raises(ValueError, match="a durable store takes JSON values"):
                 join.decide(object())
         assert join.status().rounds == 40
 

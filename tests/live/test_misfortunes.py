@@ -17,8 +17,9 @@ import pytest
 import tarry
 from tarry.errors import StoreError, TarryError
 from tarry.live.buffers import Ids
-from tarry.live.encoding import DEEPEST, LARGEST_TEXT, row_checksum
+from tarry.live.encoding import row_checksum
 from tarry.live.stores.memory import Memory
+from tarry.live.values import DEEPEST, LARGEST_TEXT
 
 KINDS = ["sqlite", "postgresql"]
 
@@ -124,16 +125,18 @@ def test_a_store_that_went_back_in_time_is_noticed(kind, others, new_store, tmp_
         assert again.ledger(120) == twin.ledger(120)
 
 
-@pytest.mark.parametrize("name", ["features", "label"])
+@pytest.mark.parametrize("name", ["features", "label", "missing"])
 def test_what_others_could_not_read_is_never_stored(name, tmp_path):
     deep = []
     for _ in range(5000):
         deep = [deep]
-    with make(f"sqlite:///{tmp_path / 'a.db'}", labels="all") as join:
+    with make(f"sqlite:///{tmp_path / 'a.db'}", labels="all", outbox=True) as join:
         join.decide(id="a")
-        call = (
-            (lambda value: join.decide(value, id="b")) if name == "features" else lambda value: join.label("a", value)
-        )
+        call = {
+            "features": lambda value: join.decide(value, id="b"),
+            "label": lambda value: join.label("a", value),
+            "missing": lambda value: join.finish("a", value),
+        }[name]
         limits = sys.getrecursionlimit(), sys.get_int_max_str_digits()
         sys.setrecursionlimit(20_000)
         sys.set_int_max_str_digits(0)
@@ -149,7 +152,7 @@ def test_what_others_could_not_read_is_never_stored(name, tmp_path):
         nested = 1
         for _ in range(DEEPEST):
             nested = [nested]
-        call(nested if name == "label" else {"deep": nested[0]})
+        call({"deep": nested[0]} if name == "features" else nested)
         assert join.status().rounds == (2 if name == "features" else 1)
 
 
@@ -188,6 +191,13 @@ def test_a_row_that_cannot_be_read_harms_itself_alone(column, tmp_path):
         assert join.fate("d1") is tarry.Answer.PENDING
         exported = join.export(payloads=True)["tracked"]
         assert ["unreadable" in one for one in exported] == [False, True, False, False]
+        lines = [json.dumps(line) for line in join.export_lines()]  # the row moves as it is: others may read it
+        copies = (join.copy_to(Memory()), tarry.LabelJoin.import_from(lines, Memory()))
+        assert len({repr(one._turns.store.database["main"].rows) for one in copies}) == 1
+        for copy in copies:
+            assert copy.label("d0", 1.0).features == {"i": 0}
+            with pytest.raises(StoreError, match="cannot be read"):
+                copy.label("d1", 1.0)
         for i in range(300):
             join.decide({"i": i}, id=f"more{i}")
             assert join.status().tracked == 4

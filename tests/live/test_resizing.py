@@ -128,6 +128,7 @@ def test_what_is_refused_changes_nothing(store, new_store):
 
 def test_a_join_of_the_first_format_changes_too(tmp_path):
     url = f"sqlite:///{shutil.copy(GOLDEN, tmp_path / 'golden.db')}"
+    tarry.live.upgrade_store(url)
     with tarry.LabelJoin.open(url, name="join") as join:
         assert join.resize(capacity=9, memory=70) == []
         tracked = join.status().tracked

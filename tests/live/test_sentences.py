@@ -12,7 +12,6 @@ import pytest
 
 import tarry
 from tarry.errors import StoreError
-from tarry.live.encoding import encode_payload
 
 LATER = {"decided_at": "t", "labelled_at": "u", "label": "y"}
 
@@ -50,16 +49,11 @@ def test_columns_of_one_name_are_refused(pandas):
 
 
 @pytest.mark.parametrize("features", [{1: "int", "1": "text"}, {"a": [{None: 1, "null": 2}]}, {True: 1, "true": 0}])
-def test_keys_that_json_writes_alike_are_refused(features, tmp_path):
+def test_keys_that_json_writes_alike_are_kept_apart(features, tmp_path):
     with make(store=f"sqlite:///{tmp_path}/a.db") as join:
-        with pytest.raises(ValueError, match=r'features would have the key ".*" twice'):
-            join.decide(features, id="a")
-        assert join.status().rounds == 0
-    assert make().decide(features).tracked  # in memory nothing is written
-
-
-def test_keys_that_differ_are_kept():
-    assert encode_payload({1: 2, "a": {2.0: 1, "2": 1}}) == b'j{"1": 2, "a": {"2.0": 1, "2": 1}}'
+        join.decide(features, id="a")
+    with tarry.LabelJoin.open(f"sqlite:///{tmp_path}/a.db") as join:
+        assert join.label("a", 1).features == features
 
 
 @pytest.mark.parametrize("how", ["deleted", "replaced", "moved"])
@@ -148,8 +142,8 @@ def test_stores_that_are_none():
 
 def test_a_batch_names_the_row_that_cannot_be_kept(tmp_path):
     with make(store=f"sqlite:///{tmp_path}/a.db") as join:
-        with pytest.raises(ValueError, match=r"row 1: a durable store takes .* got nan as features at \['x'\]"):
-            join.decide_many(pl.DataFrame({"id": ["a", "b"], "x": [1.0, float("nan")]}))
+        with pytest.raises(ValueError, match=r"row 1: a durable store takes .* got \{2\} as features at \['x'\]"):
+            join.decide_many({"id": ["a", "b"], "x": [1.0, {2}]})
         assert join.status().rounds == 0
 
 
@@ -171,3 +165,11 @@ def test_a_missing_id_is_not_to_be_made_a_text():
 def test_a_path_without_its_strokes(given):
     with pytest.raises(ValueError, match=r"for this file write 'sqlite:///loans\.db'"):
         make(store=given)
+
+
+def test_a_ticket_is_not_its_id():
+    join = make()
+    ticket = join.decide()
+    with pytest.raises(TypeError, match=r"an id must be .*: give ticket\.id, here 1"):
+        join.label(ticket, 1)
+    assert join.label(ticket.id, 1).label == 1

@@ -83,8 +83,8 @@ def test_empty_cells_are_the_same_in_every_frame(label):
 
 def test_features_that_cannot_be_stored_are_told_before_the_first_decision(tmp_path):
     with tarry.LabelJoin(4, rng=1, store=f"sqlite:///{tmp_path / 'a.db'}") as join:
-        with pytest.raises(ValueError, match=r"row 2: a durable store takes JSON values or bytes, got nan as features"):
-            join.stream(LOG | {"age": [1.0, 2.0, float("nan"), 3.0]}, **NAMES)
+        with pytest.raises(ValueError, match=r"row 2: a durable store takes JSON values, .* got \{3\} as features"):
+            join.stream(LOG | {"age": [1.0, 2.0, {3}, 3.0]}, **NAMES)
         assert join.status().rounds == 0
 
 
@@ -164,7 +164,7 @@ def test_a_gathered_label_that_cannot_be_stored_changes_nothing(tmp_path):
         join.decide(id="a")
         join.label("a", 1)
         with pytest.raises(
-            ValueError, match=r"a durable store takes JSON values, got <object .* as the label of 'a': convert it"
+            ValueError, match=r"a durable store takes JSON values, .* got <object .* as the label of 'a': convert it"
         ):
             join.label("a", object())
         assert join.finish("a") == Row(None, [1], 1.0, "a", number=1)

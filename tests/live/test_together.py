@@ -10,7 +10,7 @@ import pytest
 
 import tarry
 from tarry.errors import StoreError, TarryError
-from tarry.live.encoding import plain
+from tarry.live.plain import plain
 from tarry.live.stores.sqlite import SQLite
 
 CALLS = ("decide", "label", "refused before", "refused at work", "failed after a change")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import numpy as np
 import polars as pl
@@ -246,3 +247,12 @@ def test_windows_that_nobody_ends_are_told():
     assert any("windows of 1 decisions have ended" in said for said in join.status().warnings)
     join.advance(31 * DAY)
     assert not any("windows" in said for said in join.status().warnings)
+
+
+def test_a_missing_label_is_a_json_value(tmp_path):
+    for store in ("memory:", f"sqlite:///{tmp_path / 'a.db'}"):
+        with pytest.raises(ValueError, match=r"the label of .* must be a JSON value, got Decimal\('1'\)"):
+            tarry.LabelJoin(4, window=1, missing=Decimal(1), store=store)
+        with tarry.LabelJoin(4, window=1, missing=np.float32(0.5), store=store) as join:
+            join.decide(id="a", at=0)
+            assert join.advance(2)[0].label == 0.5

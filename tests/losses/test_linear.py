@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tarry.domains import Ball
-from tarry.losses import Linear, Quadratic, drifting
+from tarry.losses import Distance, Linear, Quadratic, drifting
 from tarry.losses.base import CHUNK
 
 RNG = np.random.default_rng(5)
@@ -78,3 +78,16 @@ def test_bounds_see_every_chunk():
 def test_errors_are_sentences(build, sentence):
     with pytest.raises(ValueError, match=sentence):
         build()
+
+
+@pytest.mark.parametrize(("smoothing", "ridge"), [(0.8, 0.3), (0.05, 0.0)])
+def test_the_hessian_of_distances_is_the_slope_of_their_gradients(smoothing, ridge):
+    rng = np.random.default_rng(0)
+    loss = Distance(rng.normal(size=(50, 4)), 1.7, ridge=ridge, smoothing=smoothing)
+    x, h = 0.3 * rng.normal(size=4), 1e-6
+
+    def slope(x):
+        return sum(loss.gradient(x, t) for t in range(1, 41))
+
+    by_differences = [(slope(x + h * e) - slope(x - h * e)) / (2 * h) for e in np.eye(4)]
+    np.testing.assert_allclose(loss.hessian(x, 40), by_differences, rtol=1e-6, atol=1e-6)

@@ -50,7 +50,8 @@ def test_delays_are_those_of_the_columns(log, name):
     assert read.missing == 0
     span = (frame["created_at"].max() - frame["created_at"].min()) / timedelta(days=1)
     assert read.per_day == pytest.approx(frame.height / span)
-    waits = (frame["label_at"] - frame["created_at"]).mean()
+    # To the last decision at most: by Little's law, rate × wait is then what waits on average.
+    waits = (frame["label_at"].clip(upper_bound=frame["created_at"].max()) - frame["created_at"]).mean()
     assert read.mean_delay_days == pytest.approx(waits / timedelta(days=1))
 
 
@@ -77,7 +78,7 @@ def test_time_stamps_as_text(tmp_path, zone):
     path.write_text("\n".join(["start,end", *rows, f"2024-03-05T10:00:00{zone},"]))
     assert read_log(path, missing="end").delays.values.tolist() == [1, 1, 1, 1, 0]
     assert read_log(path, missing="end").delays.truncated == 1
-    assert read_log(path, missing="window", window=1).delays.values.tolist() == [1, 1, 1, 1, 0]
+    assert read_log(path, window="1d", release="arrival").delays.values.tolist() == [1, 1, 1, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -113,21 +114,36 @@ def test_missing_outcomes(log):
     waiting = read_log(path, missing="end")
     assert waiting.delays.horizon == frame.height
     assert waiting.delays.truncated == empty
-    settled = read_log(path, missing="window", window=2)
-    filled = frame.with_columns(pl.col("label_at").fill_null(pl.col("created_at") + timedelta(days=2)))
-    expected = tarry.delays.trace(filled["created_at"], filled["label_at"])
-    assert np.array_equal(settled.delays.values, expected.values)
+
+
+@pytest.mark.parametrize("release", ["arrival", "window"])
+def test_windows_settle_every_decision(log, release):
+    """At the end of its window, or when its label comes before that: by brute force."""
+    frame = busy_month(missing=True)
+    rules = {"window": "5h", "release": release, "missing": 0}
+    ends = []
+    for made, came in frame.select("created_at", "label_at").iter_rows():
+        end = made + timedelta(hours=5)
+        ends.append(end if came is None or release == "window" else min(came, end))
+    expected = [sum(t <= end for t in frame["created_at"]) - s for s, end in enumerate(ends, 1)]
+    found = read_log(log(frame), **rules)
+    assert found.delays.values.tolist() == expected
+    assert found.missing == frame["label_at"].null_count()
+    assert found.mean_delay_days <= 5 / 24
+    if release == "window":
+        again = read_log(log(frame), window=timedelta(hours=5))  # the default, as in a join
+        assert again.delays.values.tolist() == expected
 
 
 def test_a_window_in_the_columns_own_unit(log):
     frame = pl.DataFrame({"time": [0, 1, 2, 3, 4], "end": [None, 1, 2, 3, 4]})
-    assert read_log(log(frame), missing="window", window=2.5).delays.values.tolist() == [2, 0, 0, 0, 0]
+    assert read_log(log(frame), window=2.5, release="arrival").delays.values.tolist() == [2, 0, 0, 0, 0]
 
 
 def test_a_log_without_a_single_outcome(log):
     frame = pl.DataFrame({"time": [START, START + timedelta(days=1)], "end": [None, None]})
     path = log(frame, "log.parquet")
-    assert read_log(path, missing="window", window=3).delays.values.tolist() == [1, 0]
+    assert read_log(path, window="3d").delays.values.tolist() == [1, 0]
     with pytest.raises(ValueError, match="no row with a feedback time"):
         read_log(path, missing="drop")
 
@@ -140,12 +156,12 @@ def test_a_log_without_a_single_outcome(log):
         ({"time": [1], "end": [2]}, {"decided": "at"}, "no column 'at' for decided: the log has 'time', 'end'"),
         ({"time": [2], "end": [1]}, {}, "comes before its decision"),
         ({"time": [1], "end": [2]}, {"missing": "skip"}, "missing must be one of 'refuse'"),
-        ({"time": [1], "end": [2]}, {"window": 3}, "window is a length in days, which goes with missing='window'"),
-        (
-            {"time": [1], "end": [2]},
-            {"missing": "window"},
-            "window is a length in days, which goes with missing='window'",
-        ),
+        ({"time": [1], "end": [2]}, {"release": "window"}, "release is about windows, got 'window': give a window"),
+        ({"time": [1], "end": [2]}, {"window": 3, "release": "soon"}, "release must be one of 'arrival', 'window'"),
+        ({"time": [1], "end": [2]}, {"window": "3d"}, "window must be a number in the unit of the columns"),
+        ({"time": [START], "end": [START]}, {"window": 3}, "window needs a unit where the log has dates, got 3"),
+        ({"time": [START], "end": [START]}, {"window": "a while"}, "window must be a positive length of time"),
+        ({"time": [1], "end": [2]}, {"window": -3}, "window must be positive"),
         ({"time": ["noon"], "end": ["later"]}, {}, "must hold ISO dates like"),
         ({"time": [1], "end": ["2024-05-01"]}, {}, "decided_at holds numbers, feedback_at dates"),
     ],
@@ -181,6 +197,60 @@ def test_refused_files(tmp_path):
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(ValueError, match="cannot be read"):
         read_log(tmp_path / "empty.csv")
+
+
+def written(tmp_path, moments, style, separator=","):
+    """A file of decisions with feedback six hours later, dates in this style."""
+    path = tmp_path / "log.csv"
+    rows = [separator.join(f"{at:{style}}" for at in (made, made + timedelta(hours=6))) for made in moments]
+    path.write_text("\n".join([separator.join(("start", "end")), *rows]))
+    return path
+
+
+@pytest.mark.parametrize("style", ["%m/%d/%Y %H:%M", "%m-%d-%Y %H:%M:%S", "%m/%d/%Y %I:%M %p"])
+def test_dates_whose_order_cannot_be_told_are_asked_for(tmp_path, style):
+    """24 decisions a day answered after six hours: 6 wait. Day first, days would lie months apart."""
+    made = [datetime(2024, 9, 1) + timedelta(hours=i) for i in range(24 * 10)]
+    path = written(tmp_path, made, style)
+    with pytest.raises(ValueError, match=r"day first or month first, .* --day-first or --month-first"):
+        read_log(path)
+    read = read_log(path, day_first=False)
+    assert read.delays.values[:100].tolist() == [6] * 100
+    assert read.per_day == pytest.approx(24, rel=0.01)
+    assert read.mean_delay_days == pytest.approx(0.25, rel=0.02)
+    assert read_log(path, day_first=True).per_day < 1
+
+
+@pytest.mark.parametrize(("style", "day_first"), [("%m/%d/%Y %H:%M", False), ("%d.%m.%Y %H:%M", True)])
+def test_a_day_above_the_twelfth_tells_the_order(tmp_path, style, day_first):
+    made = [datetime(2024, 9, 1) + timedelta(hours=i) for i in range(24 * 20)]
+    path = written(tmp_path, made, style)
+    assert read_log(path).delays.values[:100].tolist() == [6] * 100
+    assert read_log(path, day_first=day_first).per_day == read_log(path).per_day
+    with pytest.raises(ValueError, match=f"cannot all be read {'month' if day_first else 'day'} first"):
+        read_log(path, day_first=not day_first)
+
+
+def test_dates_of_either_order_in_one_log(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("start,end\n13/1/2024,14/1/2024\n1/15/2024,1/16/2024\n")
+    with pytest.raises(ValueError, match="cannot all be read in one order: their first numbers go up to 14"):
+        read_log(path)
+    path.write_text("start,end\n31/2/2024,1/3/2024\n")
+    with pytest.raises(ValueError, match="'start' has a date that does not exist"):
+        read_log(path)
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_separators_are_seen(tmp_path, separator):
+    made = [START + timedelta(hours=i) for i in range(50)]
+    assert read_log(written(tmp_path, made, "%Y-%m-%d %H:%M", separator)).delays.values[0] == 6
+
+
+def test_numbers_with_commas_beside_semicolons(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("time;end\n0,5;2,25\n1;NA\n2;2\n3;3\n")
+    assert read_log(path, missing="end").delays.values.tolist() == [2, 2, 0, 0]
 
 
 @pytest.mark.slow

@@ -10,7 +10,15 @@ import pytest
 from scipy import stats
 from sweep_tables import tables
 
-from tarry.reports.comparisons import difference_figures, difference_table, differences, pivot_table, tuned
+from tarry.reports.comparisons import (
+    difference_figures,
+    difference_table,
+    differences,
+    pairing_note,
+    pivot_table,
+    tuned,
+)
+from tarry.reports.regret import scaling_figures
 from tarry.reports.style import Cast
 from tarry.reports.view import view
 
@@ -31,9 +39,41 @@ def test_differences_are_those_of_a_paired_test():
         assert (row["low"], row["high"]) == (pytest.approx(low), pytest.approx(high))
         assert (row["better"], row["seeds"]) == (int(np.sum(b < a)), 9)
         marked = next(one for one in difference_table(found, "A").rows if one[0] == row["setting"])[2].endswith("*")
-        assert marked == (test.pvalue < 0.05)
+        assert marked == (test.pvalue < 0.05 / found.height)
     apart = stats.sem(a) + stats.sem(b)
     assert found["half"][-1] < apart, "the luck of a seed cancels"
+
+
+def test_noise_is_hardly_ever_marked():
+    """Twenty players that are no different: of a hundred tables few have a mark, though many intervals miss zero."""
+    rng, marked, missed = np.random.default_rng(4), 0, 0
+    cells, runs, curves = tables({f"P{i}": 1.0 for i in range(21)}, capacities=(4,), seeds=5)
+    for _ in range(100):
+        seen = view(cells, runs.with_columns(regret=pl.Series(rng.standard_normal(runs.height))), curves)
+        found = differences(seen, "P0")
+        missed += int(((found["low"] > 0) | (found["high"] < 0)).sum())
+        marked += any(row[2].endswith("*") for row in difference_table(found, "P0").rows)
+    assert missed > 50
+    assert marked <= 10
+
+
+def test_who_has_no_limit_and_who_met_another_game_is_told():
+    cells, runs, curves = tables({"A": 1.0, "free": 0.5}, capacities=(4, 16, None))
+    kept = cells.filter((pl.col("player") == "A") == pl.col("capacity").is_not_null())
+    told = pairing_note(view(kept, runs, curves))
+    assert "Without a limit, whatever the setting: free." in told
+    assert "react" not in told
+    first = runs.with_columns(loss=pl.when(pl.col("cell") == kept["cell"][0]).then("regret").otherwise("loss"))
+    assert " drift, C = 4: losses or delays react" in pairing_note(view(kept, first, curves))
+
+
+def test_a_difference_without_an_interval_is_hollow():
+    seen = view(*tables({"A": 1.0, "B": 2.0}, capacities=(4,), seeds=1))
+    found = differences(seen, "A")
+    assert not difference_table(found, "A").rows[0][2].endswith("*")
+    (figure,) = difference_figures(seen, found, Cast(["A", "B"], 0), "A")
+    filled = [layer["mark"]["filled"] for layer in figure.chart.to_dict()["layer"] if layer["mark"]["type"] == "point"]
+    assert filled == [True, False]
 
 
 def test_a_baseline_without_a_limit_is_paired_with_limited_players():
@@ -77,6 +117,14 @@ def grid(regret, *, levels=(1, 2, 4), seeds=10, capacities=(4,), delays=None):
     rng = np.random.default_rng(3)
     drawn = [regret(rates.get(cell), seed, rng) for cell, seed in runs.select("cell", "seed").iter_rows()]
     return view(first, runs.with_columns(regret=pl.Series(drawn, dtype=pl.Float64)), curves)
+
+
+def test_a_colour_never_means_another_player():
+    """Against its own axis A is drawn as its first level is elsewhere: second, after one that is not finished."""
+    seen = grid(lambda rate, seed, _: float(rate or 9) + seed)
+    cast = Cast(["later", *seen.lines], 0)
+    (figure,) = [one for one, _ in scaling_figures(seen, cast) if one.name == "regret-rate"]
+    assert '"domain": ["A"], "range": ["#D55E00"]' in figure.chart.to_json(indent=None)
 
 
 def test_the_best_level_is_chosen_on_seeds_that_are_not_shown():

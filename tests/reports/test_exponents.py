@@ -1,4 +1,4 @@
-"""Exponents: the line itself, and how often its interval holds the truth."""
+"""Exponents: the line itself, how often its interval holds the truth, and whether there is a line at all."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def test_the_line_is_that_of_scipy():
     assert found.slope == pytest.approx(line.slope)
     assert found.level == pytest.approx(line.intercept)
     assert found.at(X) == pytest.approx(np.exp(line.intercept + line.slope * np.log(X)))
-    far = np.abs(np.log(runs.mean(axis=1)) - line.intercept - line.slope * np.log(X)).max()
-    assert found.residual == pytest.approx(np.exp(far))
+    square, _, _ = np.polyfit(np.log(X), np.log(runs.mean(axis=1)), 2)
+    assert found.bend == pytest.approx(2 * square * np.log(X[-1] / X[0]))
 
 
 @pytest.mark.parametrize("seeds", [4, 12])
@@ -49,6 +49,46 @@ def test_the_interval_covers_where_a_seed_tilts_the_law():
         return X[:, None] ** 0.5 * (1.0 + 0.05 * rng.standard_normal(8) * np.log(X)[:, None])
 
     assert 0.92 < coverage(draw, 0.5) < 0.98
+
+
+def law(bend, noise, seeds, rng):
+    """Runs of x^0.6 whose slope changes by ``bend`` from the first x to the last."""
+    u = np.log(X) - np.log(X).mean()
+    means = 3.0 * np.exp(0.6 * u + bend * u**2 / (2 * np.log(X[-1] / X[0])))
+    return means[:, None] * (1.0 + noise * rng.standard_normal((5, seeds)))
+
+
+@pytest.mark.parametrize("bend", [0.0, 0.4])
+def test_the_interval_of_the_bend_covers(bend):
+    rng = np.random.default_rng(8)
+    found = [fit_exponent(X, law(bend, 0.1, 8, rng)) for _ in range(1500)]
+    assert 0.925 < np.mean([abs(one.bend - bend) <= one.bend_half for one in found]) < 0.98
+
+
+def test_a_bent_curve_near_its_line_is_no_power_law():
+    """A slope that goes from 0.4 to 0.8 over these x: every mean is within 15 % of the line, and there is no slope."""
+    runs = law(0.4, 0.01, 8, np.random.default_rng(9))
+    found, means = fit_exponent(X, runs), runs.mean(axis=1)
+    assert np.abs(np.log(means / found.at(X))).max() < np.log(1.15)
+    assert (found.is_straight, found.is_bent) == (False, True)
+    straight = fit_exponent(X, law(0.0, 0.01, 8, np.random.default_rng(9)))
+    assert (straight.is_straight, straight.is_bent) == (True, False)
+
+
+def test_noise_settles_nothing():
+    rng = np.random.default_rng(10)
+    loud = [fit_exponent(X, law(0.0, 0.5, 4, rng)) for _ in range(200)]
+    assert np.mean([one.is_straight for one in loud]) < 0.02
+    assert np.mean([one.is_bent for one in loud]) < 0.12
+    bent = [fit_exponent(X, law(0.25, 0.05, 8, rng)) for _ in range(500)]
+    assert np.mean([one.is_straight for one in bent]) < 0.05, "what bends beyond the fence is seldom called straight"
+
+
+def test_a_mean_off_the_line_is_found_where_the_parabola_is_flat():
+    runs = X[:, None] ** 0.5 * np.array([1.0, 1.5, 1.0, 1 / 1.5, 1.0])[:, None] * np.array([0.99, 1.0, 1.01])
+    found = fit_exponent(X, runs)
+    assert abs(found.bend) < 1e-9
+    assert found.is_bent
 
 
 def test_errors_that_seeds_share_cancel():
@@ -83,6 +123,7 @@ def test_one_seed_leaves_the_interval_unknown():
     assert found.slope == pytest.approx(1.0)
     assert np.isnan(found.low)
     assert np.isnan(found.high)
+    assert (found.is_straight, found.is_bent) == (False, False)
 
 
 def test_means_without_a_logarithm_are_left_out():

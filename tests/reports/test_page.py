@@ -1,4 +1,4 @@
-"""The page of a demonstration: its bars are intervals as everywhere else."""
+"""The page of a demonstration: its bars are intervals as everywhere else; and records overlaid."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from tarry.reports.demo import PolicyResult, against_capacity, demo_page
+import tarry
+from tarry.reports.demo import PolicyResult, against_capacity, compare, demo_page
 
 pytest.importorskip("vl_convert")
 
@@ -28,6 +29,20 @@ def test_bars_are_students():
     half = stats.t.ppf(0.975, 2) / np.sqrt(3)
     assert (several["low"], several["high"]) == (pytest.approx(2 - half), pytest.approx(2 + half))
     assert (one["low"], one["high"]) == (5.0, 5.0)
+
+
+def test_records_overlaid_say_whether_they_met_the_same_games():
+    ball = tarry.domains.Ball(2)
+    fast, slow = (tarry.learners.DWFTRL(ball, rate=rate) for rate in (0.1, 0.01))
+
+    def drawn(seed):
+        rows = np.random.default_rng(seed).normal(size=(60, 2))
+        return tarry.Game(ball, tarry.losses.Linear(rows), tarry.delays.fixed(horizon=60, delay=3), capacity=2)
+
+    one, other = (tarry.simulate(drawn(0), learner, seeds=2) for learner in (fast, slow))
+    many, more = (tarry.simulate(None, learner, seeds=2, games=drawn) for learner in (fast, slow))
+    for records, told in (((one, other), "one game"), ((many, more), "the same games"), ((one, many), "games differ")):
+        assert f"Regret, {told}" in compare(dict(zip("ab", records, strict=True))).to_json()
 
 
 def test_a_page_of_one_seed(tmp_path):

@@ -22,7 +22,7 @@ from studies.table1_page import save_table1
 from tarry.cli.app import app
 from tarry.experiments import Folder, run_sweep
 from tarry.experiments.replays import replay_lines
-from tarry.reports.sweeps import Story, make_report, ranking, save_report
+from tarry.reports.sweeps import Story, make_report, save_report
 from tarry.reports.view import view
 
 pytest.importorskip("vl_convert")
@@ -125,7 +125,7 @@ def replayed(folder):
     results = Folder(folder / "results")
     run_sweep(sweep_of(folder, PAIR.replace("[3, 6]", "[3]")), results)
     played = view(*results.tables())
-    again, _note = replay_lines(played.cells, played.runs, ranking(played), played.runs, lambda _line: None)
+    again, _note = replay_lines(played.cells, played.runs, played.lines, played.runs, lambda _line: None)
     return save_report(make_report(played, STORY, again), folder / "replayed", ["html"])[0]
 
 
@@ -157,7 +157,7 @@ def verdicts():
 
 # By page: the sections that have to hold a figure.
 EXPECTED = {
-    "report": {"regret", "bounds", "regret-capacity", "regret-load", "weights", "occupancy", "fates"},
+    "report": {"regret", "bounds", "regret-capacity", "weights", "occupancy", "fates"},
     "replayed": {"regret", "comparators", "tracked", "timeline", "survival", "fates"},
     "table1": set(),
 }

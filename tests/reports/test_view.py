@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import polars as pl
+import pytest
 from sweep_tables import tables
 
 from tarry.reports.exponents import fits, quantities
-from tarry.reports.view import view, with_baselines
+from tarry.reports.view import over_what, view, with_baselines
 
 
 def test_only_what_varies_is_named():
@@ -53,6 +54,31 @@ def test_a_cell_under_two_names_counts_for_both():
     seen = view(twice, runs, curves)
     assert seen.lines == ["A", "B"]
     assert seen.runs.height == 2 * runs.height
+
+
+FIXED, DRAWN = {"type": "fixed", "delay": 5}, {"type": "geometric", "mean": 5}
+ROWS = {"type": "Linear", "rows": {"type": "drifting"}}
+LISTED = {"type": "Linear", "rows": {"type": "drifting", "rng": 3}}
+
+
+@pytest.mark.parametrize(
+    ("games", "told"),
+    [
+        ([(ROWS, DRAWN)], " Seeds draw losses, delays and the players' chance."),
+        ([(ROWS, FIXED)], " Seeds draw losses and the players' chance; delays are given"),
+        ([(LISTED, DRAWN)], " Seeds draw delays and the players' chance; losses are given"),
+        ([(LISTED, FIXED)], " Seeds draw no game: intervals are over the players' chance alone"),
+        ([({"type": "Mine", "from": {"file": "gone.py", "digest": "0"}}, DRAWN)], " What seeds draw of a game, only"),
+        ([(ROWS, DRAWN), (LISTED, FIXED)], " drift, geometric: Seeds draw losses, delays"),
+        ([(ROWS, DRAWN), (LISTED, FIXED)], " drift, fixed: Seeds draw no game"),
+    ],
+)
+def test_what_intervals_are_over_is_told(games, told):
+    cells, runs, curves = tables({"A": 1.0}, capacities=(4,), means=tuple(range(len(games))))
+    contents = [json.dumps({"game": {"losses": a, "delays": b}, "player": {}}) for a, b in games]
+    lines = [b["type"] for _, b in games]
+    seen = view(cells.with_columns(pl.Series("content", contents), pl.Series("delays", lines)), runs, curves)
+    assert told in over_what(seen.cells)
 
 
 def mixed():

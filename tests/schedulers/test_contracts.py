@@ -62,3 +62,19 @@ def test_follow_cuts_delays():
 def arrays_of(state):
     for part in state:
         yield from arrays_of(part) if isinstance(part, tuple) else [part]
+
+
+class LightCoin(schedulers.Bernoulli):
+    """A coin of a half whose heads weigh 1.9: rounds are a twentieth too light."""
+
+    def arrive(self, state, slot, s, t):
+        return 1.9
+
+
+def test_a_weight_that_is_a_twentieth_off_fails():
+    contract = SchedulerContract()
+    contract.scheduler, contract.saturates, contract.capacity = LightCoin(probability=0.5), True, 16
+    with pytest.raises(AssertionError, match=r"weights of LightCoin are biased: mean weight off by -0\.0"):
+        contract.test_mean_weight()
+    contract.scheduler = schedulers.Bernoulli(probability=0.5)
+    contract.test_mean_weight()

@@ -152,6 +152,7 @@ def test_needs_preemption_unless_level():
         (lambda: Bernoulli(probability=0), r"must lie in \(0, 1\]"),
         (lambda: tarry.schedulers.Morris(-1), "epsilon must be finite and not negative, got -1"),
         (lambda: tarry.schedulers.Timeout(1.5), "age must be a whole number of at least 0"),
+        (lambda: tarry.schedulers.Timeout("30d"), "age counts rounds and not time, got '30d'.*window='30d'"),
     ],
 )
 def test_bad_parameters_are_refused(make, sentence):

@@ -12,7 +12,7 @@ from marking import slow_but
 from paths import overflow
 
 from tarry.schedulers import VarOpt, varopt
-from tarry.schedulers.base import RecordedUniforms, held
+from tarry.schedulers.base import RecordedUniforms, allocate, held, without_unused
 from tarry.testing import follow
 from tarry.tracking.tally import WEIGHT, balance
 
@@ -186,3 +186,12 @@ def test_compiled_equals_plain(capacity):
 def test_free_slots_are_never_refused():
     trace = follow(VarOpt(), np.full(50, 6), capacity=7, seed=2)
     assert np.all(trace.weight == 1.0)
+
+
+def test_a_subclass_keeps_all_of_its_state_on_a_gpu():
+    class Noting(VarOpt):
+        """A scheduler of one's own, which may look at all that VarOpt has."""
+
+    state = allocate(Noting(), 3, 3)
+    assert without_unused(VarOpt(), state, RecordedUniforms(np.ones(1))).rounds.size == 0
+    assert without_unused(Noting(), state, RecordedUniforms(np.ones(1))).rounds.size == 3

@@ -6,7 +6,7 @@ import json
 from urllib.request import Request, urlopen
 
 import tarry
-from tarry.live.encoding import plain
+from tarry.live.plain import plain
 
 
 def test_the_lines_of_the_readme(served):

@@ -7,6 +7,8 @@ the same round, a repeated ``tell`` is a DUPLICATE.
 from __future__ import annotations
 
 from contextlib import nullcontext
+from datetime import date
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,6 +138,29 @@ class Client:
     def _finish(self, join: Any, id: Any, again: bool) -> Any:
         return self._row(join, again, lambda: join.finish(id, missing=0.0))
 
+    def _decide_at(self, join: Any, step: Any, _: bool) -> Any:
+        id, moment = step
+        ticket = join.decide({"of": id, "at": [0.1, None]}, id, at=moment)
+        return [ticket.id, ticket.tracked, list(ticket.released)]
+
+    def _decide_typed(self, join: Any, step: Any, _: bool) -> Any:
+        id, moment = step
+        features = (date(2026, 1, 31), Decimal("1.10"), float("nan"), np.float32(0.1), {1: b"raw"})
+        return join.decide(features, id, at=moment).tracked
+
+    def _label_at(self, join: Any, step: Any, _: bool) -> Any:
+        id, moment = step
+        return _whole(join.label(id, label(id), at=moment))
+
+    def _advance(self, join: Any, moment: Any, _: bool) -> Any:
+        return [_whole(row) for row in join.advance(moment)]
+
+    def _rows(self, join: Any, after: Any, _: bool) -> Any:
+        return [_whole(row) for row in join.rows(after)]
+
+    def _ack(self, join: Any, number: Any, _: bool) -> Any:
+        return join.ack(number)
+
     def _row(self, join: Any, again: bool, call: Any) -> Any:
         before = self._status(join).answers["duplicate"]
         row = call()
@@ -160,6 +185,14 @@ def _plain(row: Any) -> Any:
         return None
     features = row.features.decode() if isinstance(row.features, bytes) else row.features
     return [features, row.label, row.weight.hex()]
+
+
+def _whole(row: Any) -> Any:
+    if row is None:
+        return None
+    parts = row.features if isinstance(row.features, tuple) else [row.features]
+    features = [f"{type(part).__name__} {part}" for part in parts]  # the same in every version of NumPy
+    return [row.id, features, row.label, row.weight.hex(), row.relative.hex(), row.number]
 
 
 def everything(session: Any) -> dict[str, Any]:

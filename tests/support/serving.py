@@ -48,7 +48,11 @@ class Served:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tarry", "serve", *listed], stdout=log, stderr=log, env=environment
             )
-        for _ in range(600):
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until it answers."""
+        for _ in range(1200):
             try:
                 if self.call("GET", "/readyz")[0] == 200:
                     return

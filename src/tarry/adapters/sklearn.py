@@ -11,7 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.adapters.waiting import LateModel, Seed, Sizer, Waiting, check_id
+from tarry.adapters.waiting import LateModel, Seed, Sizer, Waiting, Window, check_id
+from tarry.adapters.weighing import DEFAULT, SPLIT, Weighing
 from tarry.live import Ticket
 from tarry.schedulers.base import Scheduler
 
@@ -36,6 +37,14 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
     whose clock it would advance. ``classes`` are a classifier's, as its first ``partial_fit`` needs them. ``size``, a
     function of a row of X, an array of numbers, says what a decision counts for: ``lambda x: x[0]``.
 
+    ``weights="relative"`` divides a weight by the mean weight so far, so that step and penalty keep their meaning;
+    ``"tempered"`` divides by less, ``"unbiased"`` by nothing. A row of weight two and more is given several times, each
+    with about ``split``; what is above ``max_weight`` is cut, which biases.
+
+    ``window`` is how long a decision waits, such as ``"30d"``: :meth:`advance` learns from those whose windows have
+    ended, with ``missing`` as the label where none came. Labels are held until then, unless ``release="arrival"``.
+    ``at`` is the moment of all decisions or labels of a call.
+
     As scikit-learn has it, parameters are looked at when they are first used: a model that cannot learn so, or a
     classifier without classes, is refused by the first ``decide``, before any decision is taken. A label that is NaN or
     of no known class is refused, with all told together with it, whether its decision is tracked or not.
@@ -58,6 +67,12 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         classes: ArrayLike | None = None,
         random_state: Seed | np.random.RandomState = None,
         size: Sizer = None,
+        weights: str = DEFAULT,
+        split: float | None = SPLIT,
+        max_weight: float | None = None,
+        window: Any = None,
+        missing: Any = None,
+        release: str | None = None,
     ) -> None:
         # As scikit-learn's clone wants: kept as given, looked at later.
         self.estimator = estimator
@@ -66,8 +81,14 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         self.classes = classes
         self.random_state = random_state
         self.size = size
+        self.weights = weights
+        self.split = split
+        self.max_weight = max_weight
+        self.window = window
+        self.missing = missing
+        self.release = release
 
-    def decide(self, X: ArrayLike, ids: Iterable[Hashable] | None = None) -> list[Ticket]:
+    def decide(self, X: ArrayLike, ids: Iterable[Hashable] | None = None, *, at: Any = None) -> list[Ticket]:
         """Register the rows of X as decisions, under these ids or under their numbers."""
         self._begin(self.classes)
         rows = self._rows(X)
@@ -77,27 +98,46 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         if ids is not None and None in names:
             raise ValueError(f"row {names.index(None)} has no id: give ids always or never")
         sizes = self.waiting_.sizes(rows)
+        self._check_moment(at)
         # A view would keep all of X alive, and see it change.
-        return [self.waiting_.decide(row.copy(), *known) for row, *known in zip(rows, names, sizes, strict=True)]
+        return [self.waiting_.decide(row.copy(), *known, at=at) for row, *known in zip(rows, names, sizes, strict=True)]
 
-    def label(self, ids: Iterable[Hashable], y: ArrayLike) -> int:
-        """Learn from these decisions' labels; return how many of them were tracked."""
+    def label(self, ids: Iterable[Hashable], y: ArrayLike, *, at: Any = None) -> int:
+        """Learn from these decisions' labels; return how many were learnt from: with a window, see :meth:`advance`."""
         self._begin(self.classes)
         names, labels = _listed(ids), _labels(y)
         if len(names) != len(labels):
             raise ValueError(f"there are {len(names)} ids and {len(labels)} labels: give one each")
         self._check_labels(labels, "the decision {!r}", names, self.classes)
         self.waiting_.check_room(names)  # before the first of them leaves its slot
-        kept = [self.waiting_.label(name) for name in names]
-        heard = [i for i, (row, weight) in enumerate(kept) if row is not None and weight != 0.0]
-        if heard:
-            rows, weights = np.stack([kept[i][0] for i in heard]), np.array([kept[i][1] for i in heard])
-            try:
-                self._learn(rows, labels[heard], weights, self.classes)
-            except BaseException as error:  # an interrupt too: what was not learnt must not be lost
-                self.waiting_.give_back(((names[i], *kept[i]) for i in heard), error)
-                raise
+        self._check_moment(at)
+        kept = [(name, *self.waiting_.label(name, y, at=at), y) for name, y in zip(names, labels, strict=True)]
+        return self._hear([one for one in kept if one[1] is not None and one[2] != 0.0])
+
+    def advance(self, now: Any = None) -> int:
+        """Learn from decisions whose windows have ended by a moment, now if it is not said; return how many."""
+        self._begin(self.classes)
+        return self._hear(list(self.waiting_.ended(now)))
+
+    def _hear(self, heard: list[tuple[Hashable, np.ndarray, float, Any]]) -> int:
+        """Learn from ids, rows, weights and labels in one call, a row of great weight several times in it."""
+        if not heard:
+            return 0
+        weighing = self.waiting_.weighing
+        rows, labels = np.stack([row for _, row, *_ in heard]), np.asarray([y for *_, y in heard])
+        weights = np.array([weight for _, _, weight, _ in heard])
+        calls = np.array([weighing.calls(weight, step_of, self.estimator_) for weight in weights.tolist()])
+        rows, labels, weights = (np.repeat(part, calls, axis=0) for part in (rows, labels, weights / calls))
+        try:
+            self._learn(rows, labels, weights, self.classes)
+        except BaseException as error:  # an interrupt too: what was not learnt must not be lost
+            self.waiting_.give_back((one[:3] for one in heard), error)
+            raise
         return len(heard)
+
+    def _check_moment(self, at: Any) -> None:
+        if at is not None:  # before the first of several is decided, or leaves its slot
+            self.waiting_.moment(at)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Begin afresh: nothing is awaited any more, and the model knows these rows only."""
@@ -136,7 +176,13 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
             check_weighted(self.estimator)
             state = self.random_state
             seed = int(state.randint(2**31)) if isinstance(state, np.random.RandomState) else state
-            waiting = Waiting(self.capacity, self.scheduler, seed, self.size, such_as="x[0]")
+            weighing = Weighing(self.weights, self.split, self.max_weight)
+            window = Window.of(self.window, self.missing, self.release)
+            waiting = Waiting(
+                self.capacity, self.scheduler, seed, self.size, such_as="x[0]", weighing=weighing, window=window
+            )
+            if window.length and not (is_classifier(self) and classes is None):  # refused below
+                self._check_labels(np.asarray([self.missing]), "a decision without one", [None], classes)
             self.estimator_, self.waiting_ = clone(self.estimator), waiting
         if is_classifier(self) and classes is None and not hasattr(self.estimator_, "classes_"):
             raise ValueError(
@@ -222,6 +268,14 @@ def check_weighted(model: object) -> None:
             f"{name}.partial_fit takes no sample_weight: labels that stand for several would count once. "
             "Use a model that does, such as SGDClassifier or GaussianNB"
         )
+
+
+def step_of(model: Any) -> float | None:
+    """Return the length of the step that a model takes next; None where it has none that can be read."""
+    kind, eta = getattr(model, "learning_rate", None), getattr(model, "eta0", None)
+    if kind == "optimal":  # SGDClassifier's own schedule, which begins at α^(-1/4)
+        return float(1.0 / (model.alpha * getattr(model, "t_", 1.0) + model.alpha**0.25))
+    return getattr(model, "learning_rate_init", None) if eta is None or kind is None else float(eta)
 
 
 def _listed(ids: Iterable[Hashable]) -> list[Any]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable
 from math import isfinite
 from typing import Any
 
-from tarry.adapters.waiting import LateModel, Seed, Sizer, Waiting
+from tarry.adapters.waiting import LateModel, Seed, Sizer, Waiting, Window
+from tarry.adapters.weighing import DEFAULT, SPLIT, Weighing
 from tarry.checks import as_int
 from tarry.live import Ticket
 from tarry.schedulers.base import Scheduler
@@ -24,11 +25,18 @@ class LateLabels(LateModel):
 
         (1/n) Σ_i w_i · loss(module(x), y)_i,
 
-    so the gradient is unbiased for the loss over all decisions. Dividing by Σ w instead would not be. ``loss`` gives
-    one number a row (``reduction="none"``). Rows are put together by ``collate``, PyTorch's own by default. Any
-    optimiser will do, but one that rescales gradients (Adam) takes steps that are not linear in the weights. A batch
-    whose loss is NaN or infinite makes no step: its decisions may be labelled again. ``size``, a function of x that
-    gives a number, says what a decision counts for: ``lambda x: float(x[0])``.
+    where w is the weight over the mean weight so far, so that a step is as long as without weights. With
+    ``weights="unbiased"`` it is the weight as it is, and the gradient is unbiased for the loss over all decisions;
+    dividing by the batch's own Σ w would be neither. ``loss`` gives one number a row (``reduction="none"``). Rows are
+    put together by ``collate``, PyTorch's own by default. Any optimiser will do, but one that rescales gradients (Adam)
+    takes steps that are not linear in the weights. A batch whose loss is NaN or infinite makes no step: its decisions
+    may be labelled again. A row of weight two and more counts as several rows of about ``split`` each; what is above
+    ``max_weight`` is cut, which biases. ``size``, a function of x that gives a number, says what a decision counts for:
+    ``lambda x: float(x[0])``.
+
+    ``window`` is how long a decision waits, such as ``"30d"``: :meth:`advance` learns from those whose windows have
+    ended, with ``missing`` (a tensor, as labels are) as the label where none came. Labels are held until then, unless
+    ``release="arrival"``. ``at`` is the moment of a decision or label.
     """
 
     def __init__(
@@ -43,6 +51,12 @@ class LateLabels(LateModel):
         seed: Seed = None,
         collate: Callable[[list[Any]], Any] | None = None,
         size: Sizer = None,
+        weights: str = DEFAULT,
+        split: float | None = SPLIT,
+        max_weight: float | None = None,
+        window: Any = None,
+        missing: Any = None,
+        release: str | None = None,
     ) -> None:
         reduction = getattr(loss, "reduction", "none")
         if reduction != "none":
@@ -55,26 +69,42 @@ class LateLabels(LateModel):
         self.module, self.optimiser, self.loss = module, optimiser, loss
         self.batch_size = as_int(batch_size, "batch_size", 1)
         self._collate = _default_collate() if collate is None else collate
-        self._waiting = Waiting(capacity, scheduler, seed, size, such_as="float(x[0])")
+        weighing, span = Weighing(weights, split, max_weight), Window.of(window, missing, release)
+        self._waiting = Waiting(capacity, scheduler, seed, size, such_as="float(x[0])", weighing=weighing, window=span)
         self._batch: list[tuple[Hashable, Any, Any, float]] = []
 
-    def decide(self, x: Any, id: Hashable = None) -> Ticket:
+    def decide(self, x: Any, id: Hashable = None, *, at: Any = None) -> Ticket:
         """Register a decision on x, which must not change until its label comes."""
-        return self._waiting.decide(x, id)
+        return self._waiting.decide(x, id, at=at)
 
-    def label(self, id: Hashable, y: Any) -> float | None:
-        """The label of a decision: the weighted loss of the step it completed, None if it completed none."""
-        x, weight = self._waiting.label(id)
-        if weight == 0.0:  # not tracked, or worth nothing: a batch is counted in rows that are learnt from
-            return None
-        self._batch.append((id, x, y, weight))
-        return self.step() if len(self._batch) >= self.batch_size else None
+    def label(self, id: Hashable, y: Any, *, at: Any = None) -> float | None:
+        """The label of a decision: the weighted loss of the last step it completed, None if it completed none."""
+        x, weight = self._waiting.label(id, y, at=at)
+        # Not tracked, held, or worth nothing: a batch is counted in rows that are learnt from.
+        return None if weight == 0.0 else self._add(id, x, weight, y)
+
+    def advance(self, now: Any = None) -> int:
+        """Take in the decisions whose windows have ended by a moment, now if it is not said; return how many."""
+        taken = 0
+        for row in self._waiting.ended(now):
+            self._add(*row)
+            taken += 1
+        return taken
+
+    def _add(self, id: Hashable, x: Any, weight: float, y: Any) -> float | None:
+        """Put a row into the batch, several times if its weight is great, and make the steps that are full."""
+        calls, loss = self._waiting.weighing.calls(weight, step_of, self.optimiser), None
+        self._batch += [(id, x, y, weight / calls)] * calls
+        while len(self._batch) >= self.batch_size:
+            loss = self.step()
+        return loss
 
     def step(self) -> float | None:
         """Learn from the rows gathered so far, if there are any; return their weighted loss before the step."""
         if not self._batch:
             return None
-        batch, self._batch = self._batch, []  # gone before the step, for what fails is labelled anew
+        n = self.batch_size
+        batch, self._batch = self._batch[:n], self._batch[n:]  # gone before: what fails is labelled anew
         try:
             return self._learn(batch)
         except BaseException as error:
@@ -124,6 +154,11 @@ def differentiated(function: Callable[[Any, Any], Any]) -> Batch:
         return values.detach().numpy(), slopes.numpy()
 
     return evaluate
+
+
+def step_of(optimiser: Any) -> Any:
+    """Return the longest step of an optimiser's groups; None where they have none."""
+    return max((group.get("lr") for group in getattr(optimiser, "param_groups", ()) if group.get("lr")), default=None)
 
 
 def _summed(loss: object, what: str) -> ValueError:

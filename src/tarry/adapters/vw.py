@@ -4,42 +4,49 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from math import isfinite
 from numbers import Real
 from typing import Any
 
+from tarry.adapters.weighing import RELATIVE, UNBIASED
+from tarry.checks import as_choice
 from tarry.live import Row
 
 Feature = str | bool | int | float | None
 
+_WEIGHTS = (RELATIVE, UNBIASED)  # which a row has
 _SPECIAL = (" ", ":", "|", "\n", "\r", "\t")  # what parts words, names and namespaces in the text
 
 
-def as_text(row: Row, tag: str = "") -> str:
+def as_text(row: Row, tag: str = "", weights: str = RELATIVE) -> str:
     """Return a row as a line of Vowpal Wabbit's text format: ``label importance 'tag |namespace name:value …``.
 
     Features are a mapping of names to numbers, truth values or strings, or of namespaces to such mappings. A string
-    becomes the feature ``name=string``; what is false, zero or None is left out.
+    becomes the feature ``name=string``; what is false, zero or None is left out. The importance is ``row.relative``, or
+    with ``weights="unbiased"`` ``row.weight``.
 
-    >>> as_text(Row({"age": 41, "city": "Bern"}, 1, 2.5), tag="c7")
+    >>> as_text(Row({"age": 41, "city": "Bern"}, 1, 2.5), tag="c7", weights="unbiased")
     "1 2.5 'c7 | age:41 city=Bern"
     """
     spaces = []
     for space, features in _namespaces(row):
         words = [_word(name, value) for name, value in features.items() if value]
         spaces.append(" ".join([f"|{_plain(space, 'namespace')}", *words]))
-    head = [repr(_number(row.label, "label")), repr(_importance(row))]
+    head = [repr(_number(row.label, "label")), repr(_importance(row, weights))]
     return " ".join([*head, *([f"'{_plain(tag, 'tag')}"] if tag != "" else []), *spaces])
 
 
-def as_json(row: Row, tag: str = "") -> str:
+def as_json(row: Row, tag: str = "", weights: str = RELATIVE) -> str:
     """Return a row as a line for ``vw --json``.
 
-    >>> as_json(Row({"age": 41, "city": "Bern"}, 1, 2.5))
+    >>> as_json(Row({"age": 41, "city": "Bern"}, 1, 2.5), weights="unbiased")
     '{"_label": {"Label": 1, "Weight": 2.5}, "age": 41, "city": "Bern"}'
     """
     spaces = _namespaces(row)
-    line: dict[str, Any] = {"_label": {"Label": _number(row.label, "label"), "Weight": float(_importance(row))}}
+    line: dict[str, Any] = {
+        "_label": {"Label": _number(row.label, "label"), "Weight": float(_importance(row, weights))}
+    }
     if tag != "":  # 0 is a tag
         line["_tag"] = str(tag)
     for space, features in spaces:
@@ -51,12 +58,14 @@ def as_json(row: Row, tag: str = "") -> str:
     return json.dumps(line, ensure_ascii=False)
 
 
-def lines(rows: Iterable[Row | None], form: Callable[[Row], str] = as_text) -> Iterator[str]:
+def lines(rows: Iterable[Row | None], form: Callable[[Row], str] = as_text, weights: str = RELATIVE) -> Iterator[str]:
     """Return the lines of rows; of weight zero there is none, nor of None, a join's answer if nobody is tracked."""
     if not callable(form):
         raise ValueError(f"form must be as_text or as_json, got {form!r}")
     # A generator, made by a call that has looked at its arguments at once.
-    return (form(row) for row in rows if row is not None and _as_row(row).weight != 0.0)
+    as_choice(weights, "weights", _WEIGHTS)
+    written = partial(form, weights=weights) if form in (as_text, as_json) else form
+    return (written(row) for row in rows if row is not None and _as_row(row).weight != 0.0)
 
 
 def _as_row(row: object) -> Row:
@@ -105,7 +114,8 @@ def _number(value: object, what: str) -> int | float:
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
-def _importance(row: Row) -> int | float:
+def _importance(row: Row, weights: str) -> int | float:
+    as_choice(weights, "weights", _WEIGHTS)
     if isinstance(row.weight, Real) and not row.weight > 0:
         raise ValueError(f"a row without weight has no line, got weight {row.weight}: leave it out, as lines() does")
-    return _number(row.weight, "weight")
+    return _number(row.relative if weights == RELATIVE else row.weight, "weight")

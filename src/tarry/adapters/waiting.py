@@ -6,11 +6,12 @@ dictionary, which can be copied and pickled along with a model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tarry.adapters.weighing import UNBIASED, Weighing
 from tarry.errors import TarryError
 from tarry.game.problem import check_grants
 from tarry.kernel import make_seed
@@ -18,8 +19,10 @@ from tarry.learners import Idle
 from tarry.live import Ticket
 from tarry.live.core import ROUNDS, Slots
 from tarry.live.label_join import new_ticket
+from tarry.live.windows import check_windowless, moment_of
 from tarry.outcomes import Weights
 from tarry.schedulers.base import Scheduler
+from tarry.times import AT_ARRIVAL, as_length, as_release
 from tarry.tracking import Player
 from tarry.tracking.table import RELEASED
 
@@ -29,13 +32,39 @@ Sizer = Callable[[Any], float] | None  # what a decision counts for, a positive 
 RECENT = 1024  # decisions whose ids are recognised though they are not tracked
 
 
+class Window(NamedTuple):
+    """How long decisions wait (0: for ever), the label of those that get none, and if rows come out with labels."""
+
+    length: int = 0
+    missing: Any = None
+    at_arrival: bool = True
+
+    @classmethod
+    def of(cls, window: Any, missing: Any, release: str | None) -> Window:
+        """Return the window that was asked for; refuse one that does not say what no label means."""
+        if window is None:
+            check_windowless(missing=(missing, None), release=(release, None))
+            return cls()
+        if missing is None:
+            raise ValueError(
+                f"window={window!r} ends also where no label came, and a model must be told what that means: give "
+                "missing=…, such as 0 for no conversion"
+            )
+        return cls(as_length(window, "window"), missing, as_release(release) == AT_ARRIVAL)
+
+
 def make_slots(
-    capacity: int | None, scheduler: Scheduler | None, seed: Seed, information: str = "non-clairvoyant"
+    capacity: int | None,
+    scheduler: Scheduler | None,
+    seed: Seed,
+    information: str = "non-clairvoyant",
+    *,
+    timed: bool = False,
 ) -> Slots:
     """Return slots that track for somebody else's model; refuse a scheduler that needs more than it is granted."""
     player = Player(Idle(), scheduler)
     check_grants(player, feedback=None, capacity=capacity, information=information, preemption=True)
-    return Slots(player, None if capacity is None else int(capacity), information, seed=make_seed(seed))
+    return Slots(player, None if capacity is None else int(capacity), information, seed=make_seed(seed), timed=timed)
 
 
 def check_sizer(size: Any, slots: Slots, such_as: str = "x['price']") -> Any:
@@ -49,17 +78,23 @@ def check_sizer(size: Any, slots: Slots, such_as: str = "x['price']") -> Any:
 
 
 class Waiting:
-    """At most ``capacity`` decisions with what belongs to them, by id.
+    """At most ``capacity`` decisions with what belongs to them, by id; ``weighing`` says how their weights are told.
+
+    With a window, labels are kept until it ends (unless rows come out with their labels), and so are decisions.
 
     An id that was decided before is recognised while it is tracked, or among the last 1024 decisions.
 
-    >>> waiting = Waiting(capacity=2, seed=7)
+    >>> waiting = Waiting(capacity=2, seed=7, weighing=Weighing("unbiased"))
     >>> ids = [waiting.decide(x).id for x in "abcde"]
     >>> sum(weight for payload, weight in map(waiting.label, ids))  # the two that are left stand for all five
     5.0
     """
 
-    _size: Sizer = None  # of copies that were pickled before there were sizes
+    # Of copies that were pickled before there were sizes, windows and other weights.
+    _size: Sizer = None
+    _labels: dict[Hashable, Any] = {}  # never written to without a window
+    window = Window()
+    weighing = Weighing(UNBIASED, split=None)
 
     def __init__(
         self,
@@ -68,12 +103,18 @@ class Waiting:
         seed: Seed = None,
         size: Sizer = None,
         such_as: str = "x['price']",
+        *,
+        weighing: Weighing | None = None,
+        window: Window = window,
     ) -> None:
-        self.slots = make_slots(capacity, scheduler, seed)
+        self.weighing = Weighing() if weighing is None else weighing
+        self.window = window
+        self.slots = make_slots(capacity, scheduler, seed, timed=window.length > 0)
         self._size = check_sizer(size, self.slots, such_as)
         self._kept: dict[Hashable, tuple[int, Any]] = {}  # round and payload of tracked ids
         self._ids: dict[int, Hashable] = {}  # the same the other way round
         self._recent: dict[Hashable, None] = {}  # in the order of their decisions, so that the oldest goes first
+        self._labels = {}  # of tracked ids, until their windows end
         self._returned: dict[Hashable, tuple[Any, float]] = {}  # payload and weight where the model failed
         self._forgotten = 0
         self._is_named: bool | None = None  # whether decisions have ids; None before the first
@@ -95,12 +136,18 @@ class Waiting:
             found.append(self.slots.as_size(given, f"row {i}: size"))
         return found
 
-    def decide(self, payload: Any, id: Hashable = None, size: float | None = None) -> Ticket:
+    def moment(self, at: Any) -> int:
+        """Return the moment of an event, now if it is not said; refuse one without windows."""
+        return moment_of(at, self.window.length, "this model")
+
+    def decide(self, payload: Any, id: Hashable = None, size: float | None = None, *, at: Any = None) -> Ticket:
         """Register a decision under this id, or under its number; return its ticket, which says if it is tracked.
 
-        A ``size`` comes from :meth:`sizes`; else it is found here.
+        A ``size`` comes from :meth:`sizes`; else it is found here. ``at`` is when its window begins.
         """
         slots = self.slots
+        window = self.window.length
+        moment = self.moment(at) if window or at is not None else 0
         if slots.is_midway:
             raise _cut_short()
         is_named = id is not None
@@ -125,7 +172,12 @@ class Waiting:
             self._recent[id] = None
             if len(self._recent) > RECENT:  # memory is bounded, however long one decides
                 del self._recent[next(iter(self._recent))]
-        tracked = slots.open(-1, size) >= 0
+        slot = slots.open(-1, size)
+        tracked = slot >= 0
+        if window:
+            slots.note(moment)
+            if tracked:
+                slots.due[slot] = moment + window
         t = slots.counts[ROUNDS]
         if not is_named:
             id = t
@@ -133,6 +185,7 @@ class Waiting:
         released = tuple(self._ids.pop(s) for s in slots.released()) if slots.table[RELEASED] else ()
         for name in released:
             del self._kept[name]
+            self._labels.pop(name, None)
         if tracked:
             # Features may change until the label comes; most rows lose their slot at once, and need no copy.
             self._kept[id] = t, payload.copy() if type(payload) is dict else payload
@@ -140,8 +193,40 @@ class Waiting:
         slots.is_midway = False
         return new_ticket((id, tracked, released))
 
-    def label(self, id: Hashable) -> tuple[Any, float]:
-        """Return what was kept and its weight, now that a label has come; None and 0 where it is not tracked."""
+    def label(self, id: Hashable, label: Any = None, *, at: Any = None) -> tuple[Any, float]:
+        """Return what was kept and its weight, now that a label has come; None and 0 where it is not tracked.
+
+        Also where the label waits for the end of its window, or came after it (``at``); of several the first counts.
+        """
+        if (self.window.length or at is not None) and not self._counts(id, label, self.moment(at)):
+            return None, 0.0
+        return self._end(id)
+
+    def _counts(self, id: Hashable, label: Any, moment: int) -> bool:
+        """Return whether a label gives a row now; keep it if it will when its window ends."""
+        check_id(id)
+        self.slots.note(moment)
+        if id not in self._kept:
+            return True  # unknown, or one that the model failed on
+        if self.slots.is_outside(self._kept[id][0], moment):
+            return False
+        if not self.window.at_arrival:
+            self._labels.setdefault(id, label)
+        return self.window.at_arrival
+
+    def ended(self, now: Any = None) -> Iterator[tuple[Hashable, Any, float, Any]]:
+        """Yield id, payload, weight and label of decisions whose windows have ended, in that order, ending each."""
+        if not self.window.length:
+            raise ValueError("this model has no window, so none can end: make it with window=…")
+        moment = self.moment(now)
+        self.slots.note(moment)
+        ids = [self._ids[t] for t in self.slots.ended(moment)]
+        self.check_room(ids)
+        for id in ids:
+            yield id, *self._end(id), self._labels.pop(id, self.window.missing)
+
+    def _end(self, id: Hashable) -> tuple[Any, float]:
+        """Return what was kept and its weight, and let go of it."""
         if self.slots.is_midway:
             raise _cut_short()
         if self._returned:
@@ -160,7 +245,7 @@ class Waiting:
         del self._ids[t]
         weight = self.slots.answer(t)
         self.slots.is_midway = False
-        return payload, weight
+        return payload, self.weighing.of(self.slots, weight)
 
     def give_back(self, rows: Iterable[tuple[Hashable, Any, float]], error: BaseException) -> None:
         """Keep ids, payloads and weights that the model refused: their labels may come again.
@@ -168,10 +253,11 @@ class Waiting:
         Slots are free; the weights stay as they were drawn. See :meth:`check_room` for how many may gather.
         """
         given = list(rows)
-        for id, payload, weight in given:
-            self._returned[id] = payload, weight
+        for id, payload, weight in given:  # several of one id where a weight was split
+            self._returned[id] = payload, weight + self._returned.get(id, (None, 0.0))[1]
+        names = list(dict.fromkeys(id for id, *_ in given))
         error.add_note(
-            f"nothing was learnt from the decisions {[id for id, *_ in given]}: label them again, or, if the model can "
+            f"nothing was learnt from the decisions {names}: label them again, or, if the model can "
             "never learn from them, forget(id)"
         )
 
@@ -213,7 +299,14 @@ class LateModel:
     """What every model with late labels tells of its decisions."""
 
     _waiting: Waiting
-    size: Sizer = None  # of copies that were pickled before there were sizes
+    # Of copies that were pickled before there were these.
+    size: Sizer = None
+    weights: str = UNBIASED
+    split: float | None = None
+    max_weight: float | None = None
+    window: Any = None
+    missing: Any = None
+    release: str | None = None
 
     def forget(self, id: Hashable) -> bool:
         """Give up on a decision that the model failed on, and free its room; return False if it is none."""
@@ -223,9 +316,13 @@ class LateModel:
         """Return decisions by fate; they sum to the decisions made."""
         return self._waiting.fates()
 
-    def weights(self) -> Weights:
-        """Return the moments of the weights; their mean tends to 1."""
+    def moments(self) -> Weights:
+        """Return the moments of the unbiased weights; their mean tends to 1."""
         return self._waiting.slots.weights()
+
+    def cut(self) -> float:
+        """Return the share of all weight that ``max_weight`` has cut: the bias of what is learnt is at most this."""
+        return self._waiting.weighing.cut
 
 
 def check_id(id: object) -> None:

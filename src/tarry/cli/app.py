@@ -12,12 +12,16 @@ from tarry._version import __version__
 from tarry.cli.console import REFUSED, ended
 
 # Commands that have left the library for the checkout's studies.
-MOVED = {"case": "flights (or clinical, queue, pictures)", "table1": "table1", "compare": "compare"}
+MOVED = {"table1": "table1", "compare": "compare"}
 
 COMMANDS = {
     "plan": (
         "tarry.cli.plan:plan_command",
         "How many slots do I need? Replay a log or a model of delays, and find the smallest capacity for a target.",
+    ),
+    "case": (
+        "tarry.cli.case:case_command",
+        "Which policy for my log? The believed mean, a model's loss and calibration by policy, and what to take.",
     ),
     "bound": (
         "tarry.cli.plan:bound_command",

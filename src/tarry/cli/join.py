@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from tarry.cli import stored
+from tarry.cli.console import refusing
 from tarry.cli.own import has_member, make_member, member_of
 from tarry.cli.stored import EPILOG, NUMBERS, Line, Sheet, as_ids, column, read_ids, read_lines, read_value
 from tarry.live import LabelJoin
+from tarry.live.batches import column as column_of
 from tarry.live.labels import UNSAID
-from tarry.planning.policies import FREE, free_scheduler
+from tarry.live.logs import DELIVER, DROP
+from tarry.live.plain import plain
+from tarry.planning.columns import read_columns
+from tarry.planning.policies import FREE, free_scheduler, name_of
 from tarry.players.recommended import choose_scheduler
 
 join_app = typer.Typer(no_args_is_help=True, epilog=EPILOG)
 command = partial(stored.live_command, join_app)
+CapacityOption = Annotated[int | None, typer.Option(help="Decisions that may wait at once.")]
 UnlimitedOption = Annotated[bool, typer.Option("--unlimited", help="Let any number of decisions wait.")]
 
 
 def as_capacity(capacity: int | None, unlimited: bool) -> int | None:
     """Return the capacity, None for no limit; exactly one of the two must be said."""
     if unlimited == (capacity is not None):
-        raise ValueError("give --capacity, the decisions that may wait at once, or --unlimited: one of the two")
+        raise ValueError("give --capacity N, the decisions that may wait at once, or --unlimited: one of the two")
     return capacity
 
 
@@ -55,7 +63,8 @@ def moments(lines: list[Line]) -> list[Any] | None:
 @command("new")
 def new(
     where: dict[str, Any],
-    capacity: Annotated[int | None, typer.Option(help="Decisions that may wait at once (default: no limit).")] = None,
+    capacity: CapacityOption = None,
+    unlimited: UnlimitedOption = False,
     labels: Annotated[str, typer.Option(help="Several labels for a decision: first, last, sum or all.")] = "first",
     window: WindowOption = None,
     missing: MissingOption = None,
@@ -71,7 +80,7 @@ def new(
     memory: Annotated[int, typer.Option(help="Decisions whose fates are remembered.")] = 1_000_000,
 ) -> Line:
     """Make a join, or find that the same one is there."""
-    mine = where.pop("own")
+    mine, capacity = where.pop("own"), as_capacity(capacity, unlimited)
     if scheduler is None:
         chosen = choose_scheduler(capacity, backlog, preemption=preemption)
     elif has_member("scheduler", scheduler, mine):
@@ -82,13 +91,56 @@ def new(
     rules |= window_rules(window, missing, release) | ({"outbox": True} if outbox else {})
     with LabelJoin(capacity, scheduler=chosen, rng=seed, **rules, **where) as join:
         rounds = join.status().rounds
-    return {"scheduler": type(chosen).__name__, "capacity": capacity, **rules, "rounds": rounds}
+    return {"scheduler": name_of(chosen), "capacity": capacity, **rules, "rounds": rounds}
+
+
+@join_app.command("stream", epilog=EPILOG)
+def stream(
+    log: Annotated[Path, typer.Argument(help="CSV or Parquet file with a row for each decision.")],
+    decided: Annotated[str | None, typer.Option(help="Column of decision times (default: by its name).")] = None,
+    labelled: Annotated[
+        str | None, typer.Option(help="Column of the times of labels, empty where none came (default: by its name).")
+    ] = None,
+    label: Annotated[str, typer.Option(help="Column of labels.")] = "label",
+    features: Annotated[str | None, typer.Option(help="Columns of features: a,b,c (default: all others).")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Column of ids (default: decisions are numbered).")] = None,
+    size: Annotated[str | None, typer.Option(help="Column of what decisions count for.")] = None,
+    capacity: CapacityOption = None,
+    unlimited: UnlimitedOption = False,
+    window: WindowOption = None,
+    missing: MissingOption = None,
+    release: ReleaseOption = None,
+    scheduler: Annotated[str, typer.Option(help=f"Who is tracked: {', '.join(FREE)}.")] = "VarOpt",
+    deliver: Annotated[bool, typer.Option("--deliver", help="Also labels that come after the last decision.")] = False,
+    day_first: Annotated[bool | None, typer.Option("--day-first/--month-first", help="How 9/1/2024 is meant.")] = None,
+    seed: stored.SeedOption = None,
+) -> None:
+    """Go through a log in the order of time; print the rows that a join gives, each with weight and relative."""
+    import polars as pl  # where it is used: other commands begin sooner without it
+
+    with refusing():
+        join = LabelJoin(
+            as_capacity(capacity, unlimited),
+            scheduler=free_scheduler(scheduler),
+            rng=seed,
+            **window_rules(window, missing, release),
+        )
+        named = None if features is None else [name.strip() for name in features.split(",")]
+        also = None if named is None else [label, *named, *(name for name in (id, size) if name is not None)]
+        frame, start, end = read_columns(log, decided, labelled, day_first, also=also)
+        if id not in (None, "id"):
+            if "id" in frame.columns:
+                raise ValueError(f"the log has a column 'id' beside {id!r}: rename it, or leave it out with --features")
+            frame = frame.with_columns(pl.Series("id", column_of(frame, str(id)))).drop(str(id))
+        at_end = DELIVER if deliver else DROP
+        for row in join.stream(frame, decided_at=start, labelled_at=end, label=label, at_end=at_end, size=size):
+            typer.echo(json.dumps(plain(row), allow_nan=False))
 
 
 @command("resize", LabelJoin)
 def resize(
     join: LabelJoin,
-    capacity: Annotated[int | None, typer.Option(help="Decisions that may wait at once, from now on.")] = None,
+    capacity: CapacityOption = None,
     unlimited: UnlimitedOption = False,
     memory: Annotated[int | None, typer.Option(help="Decisions whose fates are remembered, from now on.")] = None,
     window: WindowOption = None,

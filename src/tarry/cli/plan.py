@@ -32,10 +32,21 @@ def plan_command(
     log: Annotated[Path | None, typer.Argument(help="CSV or Parquet file with two columns of time stamps.")] = None,
     decided: Annotated[str | None, typer.Option(help="Column of decision times (default: by its name).")] = None,
     feedback: Annotated[str | None, typer.Option(help="Column of feedback times (default: by its name).")] = None,
+    day_first: Annotated[
+        bool | None, typer.Option("--day-first/--month-first", help="How 9/1/2024 is meant, where no day tells.")
+    ] = None,
     missing: Annotated[
-        str, typer.Option(help="Rows without a feedback time: refuse, drop, end (they wait to the end), window.")
+        str,
+        typer.Option(
+            help="Rows without a feedback time: refuse, drop, end (they wait to the end); with --window any label."
+        ),
     ] = "refuse",
-    window: Annotated[float | None, typer.Option(help="Days after which --missing window settles a row.")] = None,
+    window: Annotated[
+        str | None, typer.Option(help="Decisions are settled after 30d, 36h, 15min (numbers: in the columns' unit).")
+    ] = None,
+    release: Annotated[
+        str | None, typer.Option(help="With --window, slots are held to its end (window, the default) or to arrival.")
+    ] = None,
     model: Annotated[str | None, typer.Option(help=f"Instead of a log: {', '.join(MODELS)}.")] = None,
     mean: Annotated[str | None, typer.Option(help="The model's mean delay: decisions, or 3d, 36h, 20min.")] = None,
     parameter: Annotated[
@@ -68,7 +79,8 @@ def plan_command(
             "preemption": preemption,
             "seeds": seeds,
         }
-        reading: dict[str, Any] = {"decided": decided, "feedback": feedback, "missing": missing, "window": window}
+        windows: dict[str, Any] = {"window": window, "release": release}
+        reading: dict[str, Any] = {"decided": decided, "feedback": feedback, "day_first": day_first, "missing": missing}
         if model is not None and log is not None:
             raise ValueError("give a log or --model, and not both")
         if model is not None:
@@ -81,9 +93,9 @@ def plan_command(
             options["progress"] = lambda text: status.update(f"replaying: {text}")
             if log is None:
                 chosen = {"per_day": per_day, **({} if horizon is None else {"horizon": horizon})}
-                made = _plan_model(str(model), _parameters(mean, parameter or []), **chosen, **options)
+                made = _plan_model(str(model), _parameters(mean, parameter or []), **chosen, **windows, **options)
             else:
-                read = read_log(log, **reading)
+                read = read_log(log, **reading, **windows)
                 names = f"{read.decided} → {read.feedback}"
                 typer.echo(f"{log}: {read.rows:,} rows, {names}, {read.missing:,} without feedback", err=True)
                 rate = per_day if per_day is not None else read.per_day  # said beats found in the log's dates

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from enum import StrEnum
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +28,7 @@ results_app = typer.Typer(no_args_is_help=True)
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results, as in out/sweeps/NAME.")]
 TITLE = "Means over runs"
 HALF = "± is half the 95 % interval of the mean over seeds."
-NOTE = f"{HALF} bound: on the weighted regret, so regret may exceed it where labels are dropped without weights"
+NOTE = f"{HALF} bound: on mean regret; it takes unbiased weights, room for every round and no restarts."
 FORMS = {"bound": ".4g", "observed": ".1%", "weight_second_moment": ".3g"}
 ROOMY = 100  # columns from which on a table has wider gaps
 WRITERS = {".parquet": "write_parquet", ".csv": "write_csv", ".json": "write_json", ".jsonl": "write_ndjson"}
@@ -61,18 +62,19 @@ def show(
     output: Annotated[Shown, typer.Option("--format", "-f", help="What to print.")] = Shown.table,
 ) -> None:
     """Means over seeds: regret, bound, share of labels seen, weights; or a pivot table, or paired differences."""
-    from tarry.experiments.folder import select, summarise
+    from tarry.experiments.folder import select, summarise, varied
 
     # Not above, for this room loads the compiler, and help need not.
-    from tarry.reports.comparisons import difference_table, differences
-    from tarry.reports.view import view
+    from tarry.reports.comparisons import difference_table, differences, pairing_note
+    from tarry.reports.view import over_what, view
 
     with refusing():
         if against is not None and (by or across):
             raise ArgumentError("against", "pairs players in every setting", remedy="leave out --by and --across")
         tables = select(experiments.read_tables(folder), where or ())
         keys = [*(by or ()), *([across] if across and by else ())]
-        frame = differences(view(*tables), against) if against is not None else summarise(tables, keys)
+        seen = view(*tables)
+        frame = differences(seen, against) if against is not None else summarise(tables, keys)
         if across is not None and across not in frame.columns:
             across = _axis_of(across, frame.columns)
     if output is Shown.json:
@@ -83,9 +85,13 @@ def show(
         return
     console = screen()
     if against is not None:
-        table = difference_table(frame, against)
+        table = difference_table(frame, against, pairing_note(seen))
     else:
         table = _pivoted(frame, across) if across is not None else _summary(frame)
+        left = (name for name in varied(tables.cells) if name not in frame.columns)
+        pooled = [name.removeprefix("axis_") for name in left if tables.cells[name].n_unique() > 1]
+        mixed = f" Rows pool all values of {', '.join(pooled)}." if pooled else ""
+        table = table._replace(caption=table.caption + mixed + over_what(seen.cells))
     if output is Shown.table:
         console.print(table._replace(gap=2 if console.width >= ROOMY else 1).rich())
     else:
@@ -107,7 +113,8 @@ def _summary(frame: pl.DataFrame) -> Table:
     keys, names = _keys(frame)
     rows, only_losses = [], frame["regret"].is_nan().all()  # comparator = "none"
     for row in frame.iter_rows(named=True):
-        figures = (DASH if row[name] is None else f"{row[name]:{form}}" for name, form in FORMS.items())
+        known = {name: row[name] for name in FORMS if row[name] is not None and isfinite(row[name])}
+        figures = (f"{known[name]:{form}}" if name in known else DASH for name, form in FORMS.items())
         first = number(row["loss"]) if only_losses else _regret(row)
         rows.append((*_labels(row, keys), str(row["runs"]), str(row["distinct_seeds"]), first, *figures))
     columns = (*names, "runs", "seeds", "loss" if only_losses else "regret", "bound", "seen", "E w²")
@@ -190,7 +197,7 @@ def report_command(
     from tarry.experiments.folder import select
     from tarry.experiments.replays import replay_lines
     from tarry.reports.comparisons import tuned
-    from tarry.reports.sweeps import KINDS, make_report, ranking, save_report, tell_story
+    from tarry.reports.sweeps import KINDS, make_report, save_report, tell_story
     from tarry.reports.view import view, with_baselines
 
     with refusing():
@@ -209,7 +216,7 @@ def report_command(
             if replay:
                 losses = with_baselines(seen).runs
                 again, note = replay_lines(
-                    seen.cells, seen.runs, ranking(seen), losses, lambda line: status.update(f"replaying: {line}")
+                    seen.cells, seen.runs, seen.lines, losses, lambda line: status.update(f"replaying: {line}")
                 )
                 notes += [note] if note else []
             options = [

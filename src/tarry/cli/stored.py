@@ -15,10 +15,13 @@ import typer
 
 from tarry.cli import own
 from tarry.cli.console import Format, ended, refusing, screen
-from tarry.live import Receipts
+from tarry.kernel.compile import in_python
+from tarry.live import LabelJoin, Receipts
 from tarry.live.base import StoredObject
-from tarry.live.encoding import brief, is_bytes, named, plain
-from tarry.live.stores import MAIN, POWER, without_password
+from tarry.live.configuration import FORMAT
+from tarry.live.plain import is_bytes, named, plain
+from tarry.live.stores import MAIN, POWER, stored_names, upgrade_store, without_password
+from tarry.live.values import brief
 from tarry.outcomes import Answer
 from tarry.tracking.tally import as_size
 
@@ -99,10 +102,14 @@ def live_command(
                 if kind is None:
                     answer = function(where | {"own": mine}, **given)
                 else:
-                    with kind.open(**where, members=None if mine is None else mine.kinds) as opened:
+                    # One decision is made in Python before compiled code is loaded; schedulers reckon the same there.
+                    is_little = kind is LabelJoin and not given.get("many")
+                    members = None if mine is None else mine.kinds
+                    with in_python(is_little), kind.open(**where, members=members) as opened:
                         answer = function(opened, **given)
                 if isinstance(answer, dict):
-                    facts = {"store": without_password(where["store"]), "name": where["name"]} | answer
+                    name = {"name": where["name"]} if "name" in where else {}
+                    facts = {"store": without_password(where["store"]), **name, **answer}
                     answer = Sheet(facts, facts)
                 show(answer, output)
 
@@ -249,6 +256,11 @@ def lines_of(told: Receipts) -> list[Line]:
     return [{"id": id, "status": status, "weight": weight} for id, status, weight in rows]
 
 
+def _extent(opened: StoredObject) -> Line:
+    status = opened.status()
+    return {"rounds": status.rounds, "tracked": status.tracked}
+
+
 def add_shared(app: typer.Typer, kind: type[StoredObject]) -> None:
     """Add the commands that sessions and joins share: status, fate, ledger and export, which only look, and expire."""
 
@@ -277,9 +289,46 @@ def add_shared(app: typer.Typer, kind: type[StoredObject]) -> None:
     def export(
         opened: StoredObject,
         payloads: Annotated[bool, typer.Option("--payloads", help="Payloads as they are instead of sizes.")] = False,
+        whole: Annotated[
+            bool, typer.Option("--whole", help="All of it, as JSON lines with features, weights and fates, for import.")
+        ] = False,
+    ) -> Line | list[Line]:
+        """Print what is kept as JSON: configuration, status, and the tracked rounds with their ids."""
+        return [*opened.export_lines()] if whole else opened.export(payloads=payloads)
+
+    @live_command(app, "import", None)
+    def import_whole(
+        where: dict[str, Any],
+        file: Annotated[str, typer.Argument(help="What export --whole has printed: a file, or - for standard input.")],
     ) -> Line:
-        """Print everything that is kept as JSON: configuration, status, and the tracked rounds with their ids."""
-        return opened.export(payloads=payloads)
+        """Make in a store what export --whole has printed: it goes on from there, bit for bit."""
+        mine = where.pop("own")
+        lines = sys.stdin if file == STANDARD_INPUT else file
+        with kind.import_from(lines, **where, members=None if mine is None else mine.kinds) as opened:
+            return _extent(opened)
+
+    @live_command(app, "copy", None)
+    def copy(
+        where: dict[str, Any],
+        to: Annotated[
+            str, typer.Argument(help="The other store: sqlite:///file.db or postgresql://user@host/database.")
+        ],
+        to_name: Annotated[str | None, typer.Option(help="Its name there (default: the same).")] = None,
+    ) -> Line:
+        """Copy it to another store, or under another name: the copy goes on as this one would, bit for bit."""
+        mine, durability = where.pop("own"), where.pop("durability")
+        name = where["name"] if to_name is None else to_name
+        kinds = None if mine is None else mine.kinds
+        with (
+            kind.open(**where, members=kinds) as opened,
+            opened.copy_to(to, name=name, durability=durability) as made,
+        ):
+            return {"to": without_password(to), "to_name": name, **_extent(made)}
+
+    @live_command(app, "upgrade", None, ("store",))
+    def upgrade(where: dict[str, Any]) -> Line:
+        """Bring all of a store to this version's format, in one transaction; earlier versions cannot read it then."""
+        return {"format": FORMAT, "was": upgrade_store(where["store"]), "names": stored_names(where["store"])}
 
     @live_command(app, "expire", kind)
     def expire(opened: StoredObject, ids: IdsArgument) -> list[Line]:

@@ -172,7 +172,7 @@ def _cost(found: experiments.Standing) -> str:
     """Return what is left to play, in words."""
     if not found.missing:
         return "nothing is left to play"
-    basis = "going by the finished cells" if found.is_measured else "a guess: no cell is finished yet"
+    basis = "going by the finished cells" if found.is_measured else "a guess, until some cells are finished"
     units = (("h", 3600.0), ("min", 60.0), ("s", 1.0))
     unit, size = next((unit for unit in units if found.seconds >= 2 * unit[1]), units[-1])
     length = f"{max(found.seconds, 1.0) / size:.0f} {unit}"

@@ -12,9 +12,9 @@ from tarry.client.remote import Call, RemoteJoin, RemoteSession
 from tarry.client.wire import length_of, python_number
 from tarry.errors import Mismatch, Missing, NotAllowed, StoreError, TarryError
 from tarry.live.configuration import plain_member
-from tarry.live.encoding import text_of
 from tarry.live.labels import RULES
 from tarry.live.stores import MAIN
+from tarry.live.values import text_of
 from tarry.tracking import as_player
 
 if TYPE_CHECKING:

@@ -216,9 +216,11 @@ class RemoteSession(Remote):
 
     _room = "sessions"
 
-    def ask(self, id: Hashable = None, *, delay: int | None = None, size: float | None = None) -> Any:
+    def ask(
+        self, id: Hashable = None, *, delay: int | None = None, size: float | None = None, context: Any = None
+    ) -> Any:
         """Begin a round and return its play; an id asked before returns its round again."""
-        return self._post("ask", ask_line(id, delay, size), round_of)
+        return self._post("ask", ask_line(id, delay, size, context), round_of)
 
     def ask_many(
         self,
@@ -227,10 +229,12 @@ class RemoteSession(Remote):
         ids: Iterable[Any] | None = None,
         delays: Iterable[Any] | None = None,
         sizes: Iterable[Any] | None = None,
+        contexts: Any = None,
     ) -> Any:
         """Begin several rounds, one after the other, in one transaction: this many, or one for each id."""
         names = batches.as_names(rounds, ids)
-        listed = [column_of(given, len(names), what) for given, what in ((delays, "delays"), (sizes, "sizes"))]
+        columns = ((delays, "delays"), (sizes, "sizes"), (contexts, "contexts"))
+        listed = [column_of(given, len(names), what) for given, what in columns]
         body = {"rounds": [ask_line(*row) for row in zip(names, *listed, strict=True)]}
         return self._post("ask", body, rounds_of)
 
@@ -245,10 +249,9 @@ class RemoteSession(Remote):
             gradients, values = (batches.column(ids, word) if word in known else None for word in ("gradient", "value"))
             ids = batches.column(ids, "id")
         names = batches.as_ids(ids)
-        listed = [column_of(given, len(names), word) for given, word in ((gradients, "gradients"), (values, "values"))]
-        return self._post(
-            "tell", {"feedback": [tell_line(*row, "s") for row in zip(names, *listed, strict=True)]}, receipts_of
-        )
+        told = column_of(gradients, len(names), "gradients"), column_of(values, len(names), "values")
+        rows = [tell_line(id, gradient, value, "s") for id, gradient, value in zip(names, *told, strict=True)]
+        return self._post("tell", {"feedback": rows}, receipts_of)
 
     def points(self, id: Hashable) -> Any:
         """Return where to evaluate the loss of a tracked or recent round, a point a row."""

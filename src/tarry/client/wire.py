@@ -11,10 +11,11 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from tarry.live import Estimate, Outcome, Receipt, Receipts, Round, Rounds, Row, Status, Ticket, batches
-from tarry.live.encoding import as_id, id_of, plain_id, text_of
+from tarry.live.encoding import as_id, id_of, plain_id
 from tarry.live.labels import UNSAID, check_label, plain_label
 from tarry.live.session import as_numbers
 from tarry.live.status import Waiting
+from tarry.live.values import decoded, text_of
 from tarry.outcomes import Answer, Certificate, Weights
 from tarry.times import PER_SECOND, as_length, as_moment
 
@@ -88,9 +89,11 @@ def label_line(id: Hashable, label: Any, key: Hashable, at: Any) -> dict[str, An
     }
 
 
-def ask_line(id: Hashable, delay: Any, size: Any) -> dict[str, Any]:
+def ask_line(id: Hashable, delay: Any, size: Any, context: Any = None) -> dict[str, Any]:
     """Return a round that is asked for as it is sent."""
     given = {"id": None if id is None else plain(id), "delay": python_number(delay), "size": python_number(size)}
+    if context is not None:
+        given["context"] = as_numbers(context, "context", is_table=False).tolist()
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -130,7 +133,11 @@ def ticket_of(told: dict[str, Any]) -> Ticket:
 
 def row_of(told: dict[str, Any] | None) -> Row | None:
     """Return a row, if there is one."""
-    return None if told is None else tuple_of(Row, told)._replace(id=id_of(told["id"]))
+    if told is None:
+        return None
+    # What JSON does not have (dates, decimals, tuples) came to the server as stores write it.
+    kept = {name: decoded(told[name]) for name in ("features", "label")}
+    return Row(**told | kept | {"id": id_of(told["id"])})
 
 
 def rows_of(told: dict[str, Any]) -> list[Row | None]:

@@ -51,8 +51,8 @@ class Delays(Parameters):
     def first(self, rounds: int) -> Counts:
         """Return the delays of rounds 1..``rounds``, cut to the horizon."""
         out = np.zeros(rounds, np.int64)
-        _fill.dispatcher_for(self)(self, out)
-        return out
+        fill.dispatcher_for(self)(self, 1, out)
+        return np.minimum(out, self.horizon - np.arange(1, rounds + 1))
 
     @property
     def values(self) -> Counts:
@@ -148,16 +148,17 @@ class Reacting(Delays):
 
 
 @entry
-def _fill(delays: Delays, out: Counts) -> None:
-    for t in range(1, out.size + 1):
-        out[t - 1] = delay(delays, t)
+def fill(delays: Delays, start: int, out: Counts) -> None:
+    """Write the delays of rounds from ``start`` on."""
+    for i in range(out.size):
+        out[i] = delay(delays, start + i)
 
 
 def backlog_of(values: Counts) -> Counts:
     """Return σ_t from cut delays: rounds s < t minus those with s + d_s < t."""
     horizon = values.size
     arrivals = np.bincount(np.arange(horizon) + values, minlength=horizon)
-    gone = np.concatenate(([0], np.cumsum(arrivals)[:-1]))  # what arrives in a round is gone in the next
+    gone = np.concatenate(([0], np.cumsum(arrivals)[: horizon - 1]))  # what arrives in a round is gone in the next
     return np.asarray(np.arange(horizon) - gone, dtype=np.int64)
 
 
@@ -171,7 +172,8 @@ class Stored(Delays, init=False):
         return int(self.cut.size)
 
     def first(self, rounds: int) -> Counts:
-        return np.asarray(self.cut[:rounds])
+        is_stored = delay.find(type(self)) is Stored.delay  # a user's may answer otherwise, which is what is played
+        return np.asarray(self.cut[:rounds]) if is_stored else super().first(rounds)
 
     def delay(self, t: int) -> int:
         return self.cut[t - 1]

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from tarry.checks import Count, Natural, Positive, as_int, as_positive
-from tarry.delays.base import Backlog, Counts, Delays, delay
+from tarry.delays.base import Backlog, Counts, Delays, delay, fill
 from tarry.errors import ArgumentError
 from tarry.kernel import KW_ONLY, Purpose, entry, keyed, make_key, make_seed, register_methods, step, verb
 from tarry.kernel.wheel import Wheel, grow_wheel, make_wheel, schedule, take, turn
@@ -38,7 +38,8 @@ class Generated(Delays):
     def uncut(self, rounds: int, start: int = 1) -> Counts:
         """Return the delays of ``rounds`` rounds from ``start`` on, before the cut."""
         out = np.zeros(rounds, np.int64)
-        _fill_uncut.dispatcher_for(self)(self, start, out)
+        is_law = delay.find(type(self)) is _delay  # a user's may answer ``delay`` itself, which is what is played
+        (_fill_uncut if is_law else fill).dispatcher_for(self)(self, start, out)
         return out
 
     def first(self, rounds: int) -> Counts:
@@ -141,7 +142,8 @@ class Fixed(Generated):
 
     @property
     def in_line(self) -> int:
-        return min(self.delay, self.horizon) + 1
+        # A user's subclass may have any delays.
+        return min(self.delay, self.horizon) + 1 if type(self) is Fixed else 0
 
     def wait(self, t: int) -> int:
         return self.delay

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tarry.kernel import Parameters, register_methods, verb
+from tarry.kernel.blame import failing
 
 Vector = NDArray[np.float64]
 
@@ -66,7 +67,10 @@ def project(domain: Domain, x: Vector, scratch: Vector) -> None:
 def nearest(domain: Domain, x: ArrayLike) -> Vector:
     """Return the nearest point of the domain to x, as a new array."""
     point = as_vector(x, "the point", domain.dimension)
-    project(domain, point, np.empty(point.size))
+    try:
+        project(domain, point, np.empty(point.size))
+    except Exception as error:
+        raise failing(error) or error from error
     return point
 
 
@@ -120,6 +124,8 @@ def as_definite(value: ArrayLike, name: str) -> Vector:
 
 def as_domain(value: Any, name: str) -> Any:
     """Return a domain, the user's own included, or raise TypeError if it has no projection."""
+    if isinstance(value, Domain):
+        project.find(type(value))
     if not any(isinstance(value, cls) for cls in project.members):
         raise TypeError(f"{name} must be a domain such as Ball(3), got {value!r}")
     return value

@@ -53,6 +53,7 @@ RUNS: dict[str, Any] = {
     **dict.fromkeys(("regret", "loss", "comparator_gap", "bound"), pl.Float64()),
     **dict.fromkeys(("regularisation", "own", "pairs", "smoothing", "left_out"), pl.Float64()),
     "holds": pl.String(),
+    "bounds_regret": pl.Boolean(),
     **dict.fromkeys(FATES, pl.Int64()),
     **dict.fromkeys(("occupancy_mean", "occupancy_peak", "occupancy_full"), pl.Float64()),
     **dict.fromkeys(("weight_mean", "weight_second_moment", "weight_max", "effective_sample_size"), pl.Float64()),

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol
 
 from tarry.checks import as_choice, pick
 from tarry.errors import ArgumentError
-from tarry.experiments.play import Cancelled, Prepared, play_cell, play_cells, prepare_cell
-from tarry.game.simulate import DEVICES, core_count
+from tarry.experiments.play import Cancelled, Prepared, play_cell, play_cells, prepare_cell, told
+from tarry.game.simulate import DEVICES, core_count, load_device
 
 DEVICE_GROUP = 256  # cells that a GPU is given together: thousands of seeds
 Group = list[tuple[str, str]]  # cells and their contents
@@ -45,7 +45,7 @@ def play_group(group: Group, stopped: Callable[[], bool] = lambda: False, device
         try:
             ready.append(prepare_cell(cell, content))
         except Exception as error:
-            found[cell] = Outcome(cell, None, _sentence(error))
+            found[cell] = Outcome(cell, None, told(error))
     try:
         found |= {one["cell"][0]: Outcome(one["cell"][0], one) for one in play_cells(ready, stopped, device)}
     except Cancelled:
@@ -65,13 +65,7 @@ def _outcome(cell: str, play: Callable[[], dict[str, Any]]) -> Outcome:
     except Cancelled:
         return Outcome(cell, None)
     except Exception as error:
-        return Outcome(cell, None, _sentence(error))
-
-
-def _sentence(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    # An error about the input is a sentence; any other needs its kind to be understood.
-    return text if isinstance(error, (ValueError, TypeError)) and text else f"{type(error).__name__}: {text}"
+        return Outcome(cell, None, told(error))
 
 
 class Threads:
@@ -80,9 +74,7 @@ class Threads:
     def __init__(self, workers: int | None = None, device: str = "cpu") -> None:
         self._device = as_choice(device, "device", DEVICES)
         if device != "cpu":
-            from tarry.game.device import has_device  # which loads Numba
-
-            self._device = device if has_device(device) else "cpu"
+            self._device = device if load_device().has_device(device) else "cpu"
         # A GPU takes one launch after another, of as many cells as come together.
         self._group = 1 if self._device == "cpu" else DEVICE_GROUP
         self._workers = workers or (core_count() if self._device == "cpu" else 1)

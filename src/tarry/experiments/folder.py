@@ -217,6 +217,10 @@ def varied(cells: pl.DataFrame) -> list[str]:
     return chosen
 
 
+# The bound of a run, NaN, and so the mean of several, unless its theorem makes it one on the mean regret.
+BOUND = pl.when(pl.col("bounds_regret").fill_null(False)).then("bound").otherwise(float("nan"))
+
+
 def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
     """Return means over seeds for each combination of the columns ``by`` (default: those that vary).
 
@@ -232,7 +236,7 @@ def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
     runs = cells.select("cell", *own).join(played, on="cell", maintain_order="left")
     figures = {
         "loss": pl.col("loss"),
-        "bound": pl.col("bound"),
+        "bound": BOUND,
         "observed": pl.col("used") / pl.col("rounds"),
         "saturated": pl.col("saturated") / pl.col("rounds"),
         **{name: pl.col(name) for name in ("weight_mean", "weight_second_moment", "max_backlog")},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache, partial
 from math import nan
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry import delays
+from tarry.errors import ArgumentError, TarryError
 from tarry.experiments.columns import GAME_RULES, SCHEMA
 from tarry.experiments.files import is_data, read_data
 from tarry.experiments.members import FACTS, TOLD, make
@@ -20,6 +21,7 @@ from tarry.game import Game, Record
 from tarry.game.hindsight import comparing
 from tarry.game.run import prepare
 from tarry.game.simulate import Match, play_matches
+from tarry.kernel.blame import failing
 from tarry.kernel.cache import versions
 from tarry.outcomes import FATES
 from tarry.tracking import Player
@@ -43,29 +45,40 @@ class Cancelled(Exception):
     """The run was asked to stop while a cell was under way."""
 
 
-def build_game(content: dict[str, Any], seed: int) -> tuple[Game, bool]:
-    """Return the game of a seed, and whether another seed would give another one.
+def build_game(
+    content: dict[str, Any], seed: int, other: Game | None = None, drawn: Collection[str] = ()
+) -> tuple[Game, set[str]]:
+    """Return the game of a seed, and which of its parts another seed would draw otherwise.
 
-    Members that draw are drawn by the seed, unless the file gives them an ``rng``.
+    Members that draw are drawn by the seed, unless the file gives them an ``rng``. Where the game of an ``other`` seed
+    is given, with what is ``drawn`` in it, the rest is taken from there.
     """
-    asked: set[str] = set()
+    by_seed: set[str] = set()
     told: dict[str, Any] = {"rng": seed, "horizon": content["horizon"], "dimension": content["dimension"]}
 
     def known(key: str, name: str) -> Any:
-        asked.add(name)
+        if name == "rng":
+            by_seed.add(key)
         if name not in TOLD[key] or told.get(name) is None:
             raise ValueError(f"{key} needs {name}: give it to the game, as in {name} = …, or as an axis")
         return told[name]
 
     # In this order: delays and losses may ask for what the domain says, losses for the horizon of the delays.
-    domain = make("domain", content["domain"], partial(known, "domain"))
+    if other is None or "domain" in drawn:
+        domain = make("domain", content["domain"], partial(known, "domain"))
+    else:
+        domain = other.domain
     told |= {"dimension": int(domain.dimension), "domain": domain}
-    waits = make("delays", content["delays"], partial(known, "delays"))
-    told["horizon"] = int(waits.horizon)
+    if other is None or {"domain", "delays"}.intersection(drawn):
+        waits = make("delays", content["delays"], partial(known, "delays"))
+        listed = waits if waits.reacts or waits.horizon > LISTED else delays.array(waits.values)
+    else:
+        listed = other.delays
+    told["horizon"] = int(listed.horizon)
     made = make("losses", content["losses"], partial(known, "losses"))
-    listed = waits if waits.reacts or waits.horizon > LISTED else delays.array(waits.values)
     rules = {name: content[name] for name in ("capacity", *GAME_RULES)}
-    return Game(domain, made, listed, **rules), "rng" in asked
+    rules["contexts"] = make("losses", content.get("contexts"), partial(known, "losses"), "contexts")
+    return Game(domain, made, listed, **rules), by_seed
 
 
 def build_player(content: dict[str, Any], game: Game) -> Player:
@@ -91,20 +104,20 @@ class Prepared(NamedTuple):
 
 def prepare_cell(cell: str, content: str) -> Prepared:
     """Return a cell's match; raise ValueError or TypeError where game and player do not fit."""
-    plain, backlogs = json.loads(content), dict[int, Any]()
+    plain = json.loads(content)
     seeds = plain["seeds"]
-    first, by_seed = build_game(plain["game"], seeds[0])
+    first, drawn = build_game(plain["game"], seeds[0])
+    backlogs = dict.fromkeys(seeds, first.delays.summary())
 
     def games(seed: int) -> Game:
-        game = first if seed == seeds[0] else build_game(plain["game"], seed)[0]
-        backlogs[seed] = game.delays.summary()
+        game = first if seed == seeds[0] else build_game(plain["game"], seed, first, drawn)[0]
+        if game.delays is not first.delays:
+            backlogs[seed] = game.delays.summary()
         return game
 
-    if not by_seed:
-        backlogs |= dict.fromkeys(seeds, first.delays.summary())
-    game, drawn = (None, games) if by_seed else (first, None)
+    game, by_seed = (None, games) if drawn else (first, None)
     kept = {"checkpoints": plain["checkpoints"], "bound": plain["bound"], "comparator": _comparator(plain)}
-    return Prepared(cell, Match(game, partial(build_player, plain["player"]), seeds, games=drawn, **kept), backlogs)
+    return Prepared(cell, Match(game, partial(build_player, plain["player"]), seeds, games=by_seed, **kept), backlogs)
 
 
 def _comparator(content: dict[str, Any]) -> Any:
@@ -174,6 +187,7 @@ def _columns(record: Record, summaries: list[Any]) -> Columns:
             for name, part in PARTS.items()
         },
         "holds": [None if one is None else one.holds for one in record.certificates],
+        "bounds_regret": record.bounds_regret,
         **{name: record.fates[:, i] for i, name in enumerate(FATES)},
         **{f"occupancy_{name}": getattr(books, name) for name in ("mean", "peak", "full")},
         **{f"weight_{name}": getattr(weights, name) for name in ("mean", "second_moment", "max")},
@@ -193,6 +207,15 @@ def refusal(content: str) -> str:
         game, _ = build_game(plain["game"], plain["seeds"][0])
         run = prepare(game, player, checkpoints=plain["checkpoints"], bound=plain["bound"])
         comparing(_comparator(plain), game, run.checkpoints)
-    except (ValueError, TypeError, OSError) as error:
-        return str(error)
+    except Exception as error:
+        return told(error)
     return ""
+
+
+def told(error: Exception) -> str:
+    """Return an error as a sentence; one from within a user's code names the function and the line."""
+    is_told = isinstance(error, (TarryError, ArgumentError, MemoryError))
+    known = error if is_told else failing(error, anywhere=not isinstance(error, ValueError)) or error
+    text = " ".join(str(known).split())
+    # An error about the input is a sentence; any other needs its kind to be understood.
+    return text if isinstance(known, (ValueError, TypeError)) and text else f"{type(known).__name__}: {text}"

@@ -22,7 +22,7 @@ PLAYED = 6_000  # of these, rounds whose events are kept
 SHOWN = 120  # of these, rounds on the timeline: a slot is still a few pixels wide
 POINTS = 300  # of a curve
 AGES = 80  # of a survival curve
-CANDIDATES, LINES = 8, 4  # players to choose from, by rank, and players that are played
+LINES = 4  # players that are played
 PIECES = (1, 2, 4, 8, 16, 32)
 SHORTEST = 8  # rounds of a piece
 DELAYS = "feedback itself"  # the line of the delays in the frame of survivals
@@ -61,12 +61,12 @@ class Replays(NamedTuple):
 
 
 def replay_lines(
-    cells: pl.DataFrame, runs: pl.DataFrame, ranked: list[str], losses: pl.DataFrame, tell: Callable[[str], None]
+    cells: pl.DataFrame, runs: pl.DataFrame, lines: list[str], losses: pl.DataFrame, tell: Callable[[str], None]
 ) -> tuple[Replays | None, str]:
     """Play a setting in the middle of the sweep again; return it, or None and a sentence that says why not.
 
-    ``cells`` and ``runs`` name the ``setting`` and the ``line`` (player) of each cell; ``ranked`` has the lines, best
-    first; ``losses`` are the runs to be held against the best actions of pieces of the game.
+    ``cells`` and ``runs`` name the ``setting`` and the ``line`` (player) of each cell; ``lines`` has the lines in
+    the order of the file; ``losses`` are the runs to be held against the best actions of pieces of the game.
     """
     runs = runs.filter(pl.col("horizon") <= LONGEST)
     limited = runs.filter(pl.col("capacity").is_not_null())
@@ -74,19 +74,19 @@ def replay_lines(
     if not runs.height:
         return None, f"No finished game has at most {LONGEST:,} rounds: figures that play one again are left out."
     # The middle one, by capacity, of the settings that most players have finished.
-    lines = runs.group_by("setting", maintain_order=True).agg(pl.col("line").n_unique(), pl.col("capacity").first())
-    full = lines.filter(pl.col("line") == pl.col("line").max()).sort("capacity", maintain_order=True)
+    found = runs.group_by("setting", maintain_order=True).agg(pl.col("line").n_unique(), pl.col("capacity").first())
+    full = found.filter(pl.col("line") == pl.col("line").max()).sort("capacity", maintain_order=True)
     setting = full["setting"][(full.height - 1) // 2]
     mine = runs.filter(pl.col("setting") == setting)
     seed = int(mine["seed"].min())  # type: ignore[arg-type]
     played = dict(mine.filter(pl.col("seed") == seed).select("line", "cell").iter_rows())
     contents = dict(cells.select("cell", "content").iter_rows())
-    # The best few, with as many schedulers among them as there are: the first of each kind goes before the others.
-    best = [line for line in ranked if line in played][:CANDIDATES]
+    # The first of each scheduler goes before the others.
+    there = [line for line in lines if line in played]
     kinds = dict(mine.select("line", "scheduler_played").unique().iter_rows())
-    first = set({kinds[line]: line for line in reversed(best)}.values())
-    chosen = sorted(best, key=lambda line: line not in first)[:LINES]
-    scene = {line: json.loads(contents[played[line]]) for line in best if line in chosen}
+    first = set({kinds[line]: line for line in reversed(there)}.values())
+    chosen = sorted(there, key=lambda line: line not in first)[:LINES]
+    scene = {line: json.loads(contents[played[line]]) for line in there if line in chosen}
     lost = losses.filter((pl.col("setting") == setting) & (pl.col("seed") == seed)).select("line", "loss")
     try:
         return _replayed(setting, seed, scene, lost, tell), ""

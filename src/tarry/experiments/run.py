@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Guesses for a round, for starting a cell and for each of its seeds, until some cell has been measured.
 ROUND_SECONDS = 2e-7
 CELL_SECONDS, SEED_SECONDS = 5e-3, 1e-3
+FEWEST_CELLS = 5  # by whose median the others are judged: the first of them have waited for the compiler
 # What a round costs more: where its row is drawn, for each coordinate, once for a game; and where the best fixed action
 # has no closed form.
 DRAWN_SECONDS, SOLVED_SECONDS = 3e-8, 1e-6
@@ -123,7 +124,7 @@ def standing(sweep: Sweep, folder: Folder) -> Standing:
     planned, done = sweep.contents, contents.cells
     left = [json.loads(content) for cell, content in planned.items() if cell not in done]
     horizons: dict[str, int] = {}  # many cells have few delays among them, and some must be drawn to be measured
-    rounds, guessed = 0, CELL_SECONDS * len(left)
+    rounds, guessed, met = 0, CELL_SECONDS * len(left), set[str]()
     for plain in left:
         delays, horizon = plain["game"]["delays"], plain["game"]["horizon"]
         key = canonical([delays, horizon])
@@ -131,7 +132,12 @@ def standing(sweep: Sweep, folder: Folder) -> Standing:
             horizons[key] = _horizon(delays, horizon)
         seeds = len(plain["seeds"])
         rounds += seeds * horizons[key]
-        guessed += seeds * (SEED_SECONDS + horizons[key] * _guessed_round(plain))
+        # Rows are drawn, and a best action is solved for, once for all players and capacities.
+        same = canonical(
+            [plain["game"][part] for part in ("domain", "losses", "horizon", "dimension")] + plain["seeds"]
+        )
+        guessed += seeds * (SEED_SECONDS + horizons[key] * _guessed_round(plain, is_new=same not in met))
+        met.add(same)
     measured = _seconds_a_round(contents.frames)
     failed = {cell: sentence for cell, sentence in folder.failed().items() if cell in planned}
     guess = guessed if measured is None else rounds * measured + CELL_SECONDS * len(left)
@@ -139,9 +145,11 @@ def standing(sweep: Sweep, folder: Folder) -> Standing:
     return Standing(len(planned), finished, failed, damaged, rounds, guess, measured is not None)
 
 
-def _guessed_round(content: dict[str, Any]) -> float:
-    """Return the seconds of a round by what its losses are made of."""
+def _guessed_round(content: dict[str, Any], is_new: bool) -> float:
+    """Return the seconds of a round by what its losses are made of, and whether no cell before had the same."""
     game = content["game"]
+    if not is_new:
+        return ROUND_SECONDS
     losses, is_solved = game["losses"], content.get("comparator", BEST) == BEST
     is_drawn = any(isinstance(value, dict) and "type" in value for value in losses.values())
     drawn = DRAWN_SECONDS * (game["dimension"] or USUAL) if is_drawn else 0.0
@@ -161,9 +169,14 @@ def _horizon(delays: dict[str, Any], horizon: int | None) -> int:
 
 
 def _seconds_a_round(frames: list[pl.DataFrame]) -> float | None:
-    """Return the median over finished cells, less what starting a cell costs: the few that compiled do not count."""
+    """Return the median over finished cells, less what starting a cell costs: the few that compiled do not count.
+
+    None where there are so few that these would.
+    """
     if not frames:
         return None
     cells = pl.concat(frames).group_by("cell").agg(pl.col("seconds").first(), rounds=pl.col("horizon").sum())
+    if cells.height < FEWEST_CELLS:
+        return None
     rate: Any = ((cells["seconds"] - CELL_SECONDS) / cells["rounds"]).median()
     return None if rate is None else max(rate, 1e-9)

@@ -19,9 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.game.hindsight import Stopped
-from tarry.game.run import Played, Run, Stop, cells_of
-from tarry.game.world import TURN, Buffers
-from tarry.kernel.blame import outside_array
+from tarry.game.run import Played, Run, Stop, cells_of, project_into
+from tarry.game.world import TURN, Buffers, run_rounds
+from tarry.kernel.blame import raised_by
+from tarry.kernel.cache import walk
+from tarry.kernel.compile import in_python
 from tarry.kernel.packed import Packed
 from tarry.kernel.views import leaves, replica, replicate
 from tarry.kernel.wheel import NODE_BYTES, grow_wheel
@@ -40,6 +42,7 @@ LOADING_SECONDS = 0.6  # that all may, where compiled code lies on the disk
 LONG = 1 << 17  # rounds: wheels of fewer may grow as they like
 LARGEST_WHEELS = 1 << 27  # bytes of a block's wheels, once they have grown
 LARGEST_STACK = 1 << 22  # bytes of a block of replicas: about fifty that play in R^10
+KINDS = 16  # of blocks that wait for more seeds
 LARGEST_IN_STEP = 1 << 27  # where a call for all of them takes longer than they do
 
 
@@ -86,6 +89,13 @@ class Part(NamedTuple):
     fresh: Buffers
     kind: Any = None
 
+    def in_python(self) -> Part:
+        """Return the same without compiled code, in one thread."""
+        with in_python():
+            project = project_into(self.run.player.learner.domain)
+        plain = self.run._replace(compiled=run_rounds.plain, is_plain=True, is_trial=True, threads=1, project=project)
+        return self._replace(run=plain)
+
 
 def kind_of_run(run: Run, fresh: Buffers) -> Any:
     """Return what runs have in common that one block can play."""
@@ -120,7 +130,7 @@ def is_worth_compiling(part: Part, seeds: int) -> bool:
     with _lock:
         spent, is_there = _python_seconds[run.compiled], run.compiled.is_kept  # type: ignore[attr-defined]
         left = LOADING_SECONDS - sum(_python_seconds.values()) if is_there else COMPILING_SECONDS - spent
-    plain = part._replace(run=run.in_python(), seeds=part.seeds[:1])
+    plain = part._replace(seeds=part.seeds[:1]).in_python()
     block, played, begun, seconds = Block(plain.run, part.fresh, 1), 0, time.thread_time(), 0.0
     block.begin([plain])
     while played < min(TRIED_ROUNDS, run.horizon):  # twice as many each time: a round may take long
@@ -173,7 +183,7 @@ class Block:
                 for rows, leaf in zip(self._changing, leaves(_without_wheel(part.fresh)), strict=True):
                     rows[first : first + count] = leaf
             first += count
-        if self._is_used:  # delays of a user's may reach beyond the horizon
+        if self._is_used:  # a line still tells of rounds that are past
             self.buffers.world.wheel.clear()
         self._is_used = True
         for part, keyed in zip(self.buffers.draws, keyed_draws(seeds_of(parts)), strict=True):
@@ -184,8 +194,10 @@ class Block:
         """Play rounds first..aim as far as there is room; make room for the rest, and return the last one played."""
         try:
             last = self._run.play(self._cells, self.packed, stop, first, aim)
-        except IndexError as error:
-            raise outside_array(error) from None
+        except Exception as error:
+            if self._run.is_plain:  # its traceback says all
+                raise
+            raise raised_by(walk(self._run.cell), error) from error
         if last < aim:
             self._make_room()
         return last
@@ -194,7 +206,7 @@ class Block:
         """Make room in the wheels for twice as many pending rounds, at most all of them."""
         n, room = self.packed.count, self._room.trees
         world = room.world
-        nodes = min(2 * world.wheel.room, self._run.horizon)
+        nodes = min(2 * world.wheel.room, self._run.horizon + 1)
         self._run.refuse_if_large(nodes * self.size, 0)
         self._room = Packed(room._replace(world=world._replace(wheel=grow_wheel(world.wheel, nodes))))
         self._show(n)
@@ -295,6 +307,8 @@ class Crew:
         """Play these parts, those of one kind together, of at most ``next_size`` seeds; raise Stopped if told to."""
 
         def play_together(mine: Sequence[Part]) -> list[Played]:
+            if mine[0].kind not in self._idle and len(self._idle) >= KINDS:
+                self._idle.clear()  # a function of its own makes a kind of each seed
             idle = self._idle.setdefault(mine[0].kind, [])
             try:
                 block = idle.pop()

@@ -21,7 +21,7 @@ from tarry.delays.base import react as react_delays
 from tarry.domains.base import project
 from tarry.errors import MemberError, TarryError
 from tarry.game.world import play_rounds, run_rounds
-from tarry.kernel.blame import frames_of, is_foreign, is_known, sentence, title_of
+from tarry.kernel.blame import REMEDY, failing, frames_of, is_foreign, sentence, title_of
 from tarry.kernel.packed import Packed
 from tarry.kernel.views import remade
 from tarry.learners.base import predict
@@ -29,7 +29,6 @@ from tarry.losses.base import fetch, gradient, value
 from tarry.losses.base import react as react_rows
 from tarry.schedulers.base import SATURATED, admit, arrive, expired, withholds
 
-REMEDY = "docs/members.md says what each verb may do"
 _lock = threading.RLock()  # verbs are watched for all threads at once
 
 
@@ -154,10 +153,12 @@ def _writing(stays: bool, implementation: Any, *arguments: Any) -> Any:
     out = np.asarray(arguments[-1])
     if not stays:
         out.fill(np.nan)
-    returned = implementation(*arguments)
+    returned, code = implementation(*arguments), implementation.__code__
+    if returned is not None:
+        problem = f"returns {type(returned).__name__}, which nobody reads, and does not write into its last argument"
+        raise Wrong(problem, Where(code, code.co_firstlineno))
     if not np.all(np.isfinite(out)):
         missing = int(np.argmin(np.isfinite(out)))
-        code = implementation.__code__
         said = f"leaves {out[missing]} in entry {missing} of {code.co_varnames[code.co_argcount - 1]}"
         raise Wrong(said, Checked.spoiled or Where(code, code.co_firstlineno))
     return returned
@@ -223,13 +224,7 @@ def blame(error: Exception) -> MemberError | None:
     frames = frames_of(error.__traceback__)
     rounds = [frame.f_locals.get("t") for frame, _ in frames if frame.f_code is play_rounds.__code__]
     t = rounds[-1] if rounds else None
-    if isinstance(error, Wrong):
-        where, problem = error.where, str(error)
-    else:
-        mine = [Where(frame.f_code, line) for frame, line in frames if is_foreign(frame.f_code.co_filename)]
-        mine = [one for one in mine if is_known(one.code)] and mine[-1:]
-        mine = mine or [Where(frame.f_code, line) for frame, line in frames if is_known(frame.f_code)][-1:]
-        if not mine:
-            return None
-        where, problem = mine[-1], f"fails: {type(error).__name__}: {error}"
-    return MemberError(sentence(title_of(where.code), where.code.co_filename, where.line, problem, REMEDY, t))
+    if not isinstance(error, Wrong):
+        return failing(error, t)
+    where = error.where
+    return MemberError(sentence(title_of(where.code), where.code.co_filename, where.line, str(error), REMEDY, t))

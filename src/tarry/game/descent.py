@@ -15,7 +15,7 @@ Douglas and Rachford (1956); Eckstein and Bertsekas (1992); Qi and Sun (1993) fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -66,7 +66,12 @@ class Sample(NamedTuple):
 
 
 class Objective(Protocol):
-    """A convex function."""
+    """A convex function.
+
+    The curvature of an earlier point serves for as long as each fall of the model is at most ``enough`` of the last.
+    """
+
+    enough: float
 
     def at(self, x: Vector) -> Sample: ...
     def curvature(self, here: Sample, before: Vector | None) -> Vector: ...
@@ -85,9 +90,8 @@ def descend(domain: Any, objective: Objective, start: Vector) -> Iterator[Turn]:
     project_to, here, turn, idle = Projection(domain), objective.at(start), None, 0
     curvature = objective.curvature(here, None)
     for _ in range(STEPS):
-        # The curvature of an earlier point serves for as long as the model's falls shrink fast.
         kept = _turn(project_to, here, curvature)
-        if turn is not None and kept.fall > 0.01 * turn.fall:
+        if turn is not None and kept.fall > objective.enough * turn.fall:
             curvature = objective.curvature(here, curvature)
             kept = _turn(project_to, here, curvature)
         turn = kept
@@ -107,7 +111,7 @@ def _turn(project_to: Projection, here: Sample, curvature: Vector) -> Turn:
     return Turn(here, step, -float(here.slope @ step + step @ curvature @ step / 2))
 
 
-def differences(domain: Any, objective: Objective, here: Sample, before: Vector | None) -> Vector:
+def differences(domain: Any, at: Callable[[Vector], Sample], here: Sample, before: Vector | None) -> Vector:
     """Return the Hessian by second-order differences of slopes towards the domain's centre, two passes per entry.
 
     An earlier Hessian tells how far F is close to its quadratic model; without one, differences are wide.
@@ -122,7 +126,7 @@ def differences(domain: Any, objective: Objective, here: Sample, before: Vector 
         one = np.zeros(k)
         widths[i] = max(widths[i], 1e-8 * abs(here.x[i]))  # wide against the rounding of x
         one[i] = widths[i] if here.x[i] <= domain.center[i] else -widths[i]
-        near, far = objective.at(here.x + one), objective.at(here.x + 2 * one)
+        near, far = at(here.x + one), at(here.x + 2 * one)
         columns[i] = (4 * (near.slope - here.slope) - (far.slope - here.slope)) / (2 * one[i])
     if not np.all(np.isfinite(columns)):
         return columns

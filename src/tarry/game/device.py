@@ -21,7 +21,7 @@ from tarry.kernel import cuda, step
 from tarry.kernel.views import flat, leaves
 from tarry.kernel.wheel import NEVER, make_slot_queue, make_wheel
 from tarry.kernel.words import kind_of, read, without_arrays, write
-from tarry.losses.base import rows_react
+from tarry.losses.base import rows_react, shape_of
 from tarry.schedulers.base import without_unused
 from tarry.tracking import keyed_draws
 
@@ -148,7 +148,7 @@ def fit(run: Run, fresh: Buffers) -> Buffers:
         world = world._replace(wheel=make_wheel(nodes, run.horizon))
     else:
         world = world._replace(wheel=make_slot_queue(slots))
-    is_row = losses.isotropic() == (0.0, 1.0) and losses.rows.width == losses.dimension
+    is_row = shape_of(losses) == (0.0, 1.0) and losses.rows.width == losses.dimension
     if not rows_react(losses) and (isinstance(kind, Examples) or (isinstance(kind, Gradients) and is_row)):
         kind, world = Rows(), world._replace(feedback=world.feedback[:, :0])
     scheduler = without_unused(run.player.scheduler, state.scheduler, fresh.draws.schedule)
@@ -188,7 +188,7 @@ class DeviceCrew:
                 ends = np.cumsum([len(part.seeds) for part in left])
                 fits = max(1, int(np.searchsorted(ends, block.size, side="right")))
                 found += play_block(left[:fits], block, self._pace, stop, report)
-            return found
+            return [one._replace(is_on_gpu=True) for one in found]
 
         return play_by_kind([_fitted(part) for part in parts], play_together)
 

@@ -32,7 +32,7 @@ from tarry.game.descent import Projection, Sample, Turn, Vector, descend, differ
 from tarry.game.interior import planes, write_bends
 from tarry.kernel import entry
 from tarry.kernel.kept import Kept
-from tarry.losses.base import Listed, fetch, gradient, support, value
+from tarry.losses.base import Listed, fetch, gradient, shape_of, support, value
 from tarry.losses.custom import Batched
 from tarry.losses.drawn import in_table
 from tarry.losses.supervised import Kinked, Supervised, bend, curve, predict_label
@@ -41,6 +41,7 @@ GOAL = 1e-9  # the relative gap to reach: far below what a regret is read to
 KINKED_GOAL = 1e-6  # through smooth lower bounds: each further digit takes another stage of smoothing
 STAGES = 12  # of smoothing, each an eighth of the last: 8⁻¹² is below rounding
 IDLE_STAGES = 4  # stages in a row that hardly close the gap: rounding has been reached
+SAMPLE = 1 << 12  # rounds whose curvature is that of all: of a first model, which later steps correct
 BLOCK = 1 << 18  # rounds a pass takes between two questions whether to stop: some milliseconds
 NEAR = 1e-7  # of a prediction: about the root of rounding, the best width for a difference of slopes
 OUTSIDE = 1e-6  # of 1 + the outer radius: farther than rounding takes a play out of its domain
@@ -72,7 +73,7 @@ def room_for_best(domain: Any, losses: Any, horizon: int) -> SimpleNamespace:
     quadratic losses in a table: to solve them again takes less time than to compare tables.
     """
     key = None
-    if _shape(losses) is None or not isinstance(losses.rows, Listed):
+    if shape_of(losses) is None or not isinstance(losses.rows, Listed):
         # A verb that is registered anew makes other losses of the same fields.
         verbs: list[Any] = [
             project.find(type(domain)),
@@ -178,7 +179,7 @@ def comparator(
 
 def has_closed_form(game: Any) -> bool:
     """Return whether the best fixed action of a game takes one pass over its rounds."""
-    return _shape(game.losses) is not None
+    return shape_of(game.losses) is not None
 
 
 def compile_passes(game: Any) -> None:
@@ -186,11 +187,11 @@ def compile_passes(game: Any) -> None:
     losses, row = in_table(game.losses, game.horizon), np.zeros(game.losses.rows.width)
     x, rounds, total = np.zeros(losses.dimension), np.ones(1, np.int64), np.zeros(1)
     _losses_at.dispatcher_for(losses)(losses, x[np.newaxis], row, 1, 0, rounds, total, total)
-    if _shape(losses) is not None:
+    if shape_of(losses) is not None:
         _sum_rows.dispatcher_for(losses)(losses.rows, 1, 0, row, row)
         return
     project_rows.dispatcher_for(game.domain)(game.domain, np.zeros((0, x.size)), x)
-    _sum_losses.dispatcher_for(losses)(losses, 1, 0, x, row, x, x, total)
+    _sum_losses.dispatcher_for(losses)(losses, 1, 0, 1, x, row, x, x, total)
     if isinstance(losses, Supervised):
         _sum_curvatures.dispatcher_for(losses)(losses, 1, 0, x, row, np.zeros((0, 0)))
     if isinstance(losses, Kinked):
@@ -209,14 +210,9 @@ def losses_up_to(losses: Any, x: Vector, rounds: np.ndarray, stopped: Callable[[
     return out
 
 
-def _shape(losses: Any) -> tuple[float, float] | None:
-    """Return c and b of losses that are (c/2)‖x‖² + b⟨row, x⟩, None for others."""
-    return losses.isotropic() if hasattr(losses, "isotropic") else None
-
-
 def _in_closed_form(domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool]) -> tuple[Vector, float] | None:
     """Return the minimiser of (c/2)·T·‖x‖² + b⟨Σ rows, x⟩ and its gap, if the losses sum to that."""
-    shape = _shape(losses)
+    shape = shape_of(losses)
     if shape is None:
         return None
     row, total = np.zeros(losses.rows.width), np.zeros(losses.rows.width)
@@ -280,9 +276,9 @@ def _losses_at_in_calls(
 
 @entry
 def _sum_losses(
-    losses: Any, first: int, last: int, x: Vector, row: Vector, one: Vector, total: Vector, sums: Vector
+    losses: Any, first: int, last: int, every: int, x: Vector, row: Vector, one: Vector, total: Vector, sums: Vector
 ) -> None:
-    for t in range(first, last + 1):
+    for t in range(first, last + 1, every):
         fetch(losses.rows, t, row)
         height = value(losses, row, x)
         sums[0] += height
@@ -293,9 +289,9 @@ def _sum_losses(
 
 
 def _sum_in_calls(
-    losses: Batched, first: int, last: int, x: Vector, row: Vector, one: Vector, total: Vector, sums: Vector
+    losses: Batched, first: int, last: int, every: int, x: Vector, row: Vector, one: Vector, total: Vector, sums: Vector
 ) -> None:
-    """Do as ``_sum_losses`` does, with one call for many rounds."""
+    """Do as ``_sum_losses`` does, with one call for many rounds, of which none is left out."""
     for _, values, slopes in losses.in_rounds(first, last, x[np.newaxis]):
         sums += values.sum()  # a smooth lower bound there is none: heights are values
         total += slopes.sum(axis=0)
@@ -322,17 +318,27 @@ class _Objective:
         self._pass = _sum_in_calls if isinstance(losses, Batched) else _sum_losses.dispatcher_for(losses)
         self._row, self._one = np.zeros(losses.rows.width), np.zeros(losses.dimension)
         self.strong_convexity = horizon * float(losses.strong_convexity)
+        self._every = 1 if isinstance(losses, Batched) else max(1, horizon // SAMPLE)
+        self.enough = (
+            0.01 if isinstance(losses, Supervised) or hasattr(losses, "hessian") else 0.1
+        )  # differences cost more
 
-    def at(self, x: Vector) -> Sample:
+    def at(self, x: Vector, every: int = 1) -> Sample:
         total, sums = np.zeros(x.size), np.zeros(2)
         for first, last in blocks(self._horizon, self._stopped):
-            self._pass(self._losses, first, last, x, self._row, self._one, total, sums)
+            self._pass(self._losses, first, last, every, x, self._row, self._one, total, sums)
         return Sample(x, float(sums[0]), float(sums[1]), total)
 
     def curvature(self, here: Sample, before: Vector | None) -> Vector:
-        """Return the Hessian: exact in the features where losses are of a prediction, else by differences."""
+        """Return the Hessian: as losses tell it, from features where they are of a prediction, or by differences."""
+        if hasattr(self._losses, "hessian") and isinstance(self._losses.rows, Listed):
+            return np.asarray(self._losses.hessian(here.x, self._horizon))
         if not isinstance(self._losses, Supervised):
-            return differences(self._domain, self, here, before)
+            # Of some rounds, more each time: curvature may err, since slopes and certificates do not.
+            at, share = partial(self.at, every=self._every), self._horizon / -(-self._horizon // self._every)
+            known = here if self._every == 1 else at(here.x)
+            self._every = max(1, self._every // 4)
+            return share * differences(self._domain, at, known, None if before is None else before / share)
         lower, add = np.zeros((here.x.size, here.x.size)), _sum_curvatures.dispatcher_for(self._losses)
         for first, last in blocks(self._horizon, self._stopped):
             add(self._losses, first, last, here.x, self._row, lower)

@@ -22,7 +22,7 @@ import numpy as np
 from tarry.domains import Ball, Box, Ellipsoid, Product, Shift, Simplex, nearest
 from tarry.game.descent import Sample, Vector
 from tarry.kernel import entry
-from tarry.losses.base import Listed
+from tarry.losses.base import is_table
 from tarry.losses.supervised import Kinked, bend
 
 TURNS = 60  # three times what any game took
@@ -85,7 +85,7 @@ def planes(domain: Any, losses: Any, horizon: int, stopped: Callable[[], None]) 
     Values are F's at the points. ``stopped`` is called before each turn and may raise an error.
     """
     limits = limits_of(domain)
-    if limits is None or not isinstance(losses, Kinked) or not isinstance(losses.rows, Listed):
+    if limits is None or not isinstance(losses, Kinked) or not is_table(losses.rows):
         return
     bends = np.zeros((horizon, 4))
     write_bends.dispatcher_for(losses)(losses, 1, horizon, bends)

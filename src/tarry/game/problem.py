@@ -21,6 +21,7 @@ from tarry.domains import Simplex, project
 from tarry.errors import ArgumentError, MemberError, NotGranted
 from tarry.game.hindsight import room_for_best
 from tarry.game.rounds import CLAIRVOYANT, COUNTED, HELD, INFORMATION, NON, UNCOUNTED, Setting
+from tarry.kernel.blame import failing
 from tarry.kernel.parameters import equal
 from tarry.learners.base import Learner, absorb, restart, rules_of
 from tarry.learners.entropic_ftrl import OnSimplex
@@ -351,11 +352,19 @@ def check_verbs(player: Player, losses: Any = None, delays: Any = None) -> None:
         if member is not None and not type(member).__module__.startswith("tarry."):
             for verb in verbs:
                 verb.find(type(member))
-            if member is delays and np.any((found := delays.values) < 0):  # nobody could say when it arrives
-                t, name = int(np.argmax(found < 0)), type(delays).__name__
-                raise MemberError(
-                    f"{name}.delay returns {found[t]} in round {t + 1}: the feedback of a round is not early"
-                )
+            if member is delays:
+                _check_values(delays)
+
+
+def _check_values(delays: Any) -> None:
+    """Raise MemberError for a delay below 0, of which nobody could say when it arrives, or that is not told."""
+    try:
+        found = delays.values
+    except Exception as error:
+        raise failing(error) or error from error
+    if np.any(found < 0):
+        t, name = int(np.argmax(found < 0)), type(delays).__name__
+        raise MemberError(f"{name}.delay returns {found[t]} in round {t + 1}: the feedback of a round is not early")
 
 
 def _instead(learner: Any) -> str:
@@ -463,7 +472,7 @@ def _unseen(learner: Learner, width: int) -> Iterator[str]:
         shown = f"contexts of {width} entries" if width else "none"
         yield (
             f"{name} looks at contexts of {asked} entries before it plays, and is shown {shown}: give the game "
-            f"contexts of shape (horizon, {asked}), which sessions do not have"
+            f"contexts of shape (horizon, {asked})"
         )
     inner = learner.base
     while inner is not None:

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 FEW_REFUSED = 0.01  # of rounds: fewer that found no room bias nothing that could be seen
 CLOSE_ENOUGH = 1e-4  # relative, of the best fixed action: regrets are read to fewer digits
+FEWEST_SEEDS = 8  # whose spread says what chance does to a mean weight
+FEWEST_HEARD = 1000  # rounds of all seeds: of fewer a rare large weight may be missing
+BEYOND_CHANCE = 1.0 - 6e-5  # four standard errors of a normal variable
 
 
 class Occupancy(NamedTuple):
@@ -190,6 +193,9 @@ class Record(SeedResults):
     _games: list[Any]  # of the seeds whose rounds are kept
     met_delays: list[Backlog] | None = None  # of each seed, where delays react: the game's own are the longest
     assumption_warnings: tuple[str, ...] = ()  # what the player assumes and the game does not have
+    played: str  # "compiled", "in Python" (a short game, or a member that is not compiled) or "on a GPU"
+    has_one_game: bool = True  # all seeds have met the same game, and differ by the player's draws alone
+    reacts: bool = False  # losses or delays have followed the plays
 
     @classmethod
     def of(cls, played: list[Played]) -> Record:
@@ -212,7 +218,10 @@ class Record(SeedResults):
             _books=[(one.run.terms, one.sums, one.rates, one.fates[:, Fate.USED]) for one in played],
             _games=[one.run.game for one in played for log in one.logs if log is not None],
             assumption_warnings=_assumption_warnings(played),
+            played=played[0].where,
             met_delays=[one.run.game.delays.summary() for one in played] if played[0].waits.size else None,
+            has_one_game=len({id(one.run.game) for one in played}) == 1,
+            reacts=bool(played[0].rows.size or played[0].waits.size),
             **cls.books(played),
         )
 
@@ -223,6 +232,17 @@ class Record(SeedResults):
         for terms, sums, rates, rounds in self._books:
             found += [None] * len(sums) if terms is None else certificates(terms, sums, rates, rounds)
         return found
+
+    @property
+    def bounds_regret(self) -> NDArray[np.bool_]:
+        """Whether, on average, ``bound`` is at least ``regret`` by its theorem, per seed.
+
+        The bound is on the weighted regret. Its mean is a bound on the mean regret where weights are unbiased, every
+        round found room, no restart dropped rounds, nothing reacts, and regret is against the best fixed action.
+        """
+        fits = self.player.scheduler.is_unbiased and not self.player.epochs.needs_preemption and not self.reacts
+        is_best = np.array([not np.isnan(one.gap) for one in self.comparators] or [False])  # NaN of those given
+        return np.asarray(np.isfinite(self.bound) & (self.fates[:, Fate.SATURATED] == 0) & is_best & fits)
 
     @property
     def curve(self) -> pl.DataFrame:
@@ -292,7 +312,7 @@ class Record(SeedResults):
                 f"{self.refused:.0%} of rounds found no room and are not made up for by weights: raise the capacity, "
                 "lower the chance of tracking, or use VarOpt"
             )
-        found += restart_warnings(self.player, float(self.weights.mean.mean()))
+        found += [*self._bias_warnings(), *restart_warnings(self.player, float(self.weights.mean.mean()))]
         best = {id(one): one for one in self.comparators}.values()  # of a game, one for all seeds
         gaps = (one.gap / max(1.0, abs(float(one.losses[-1]))) for one in best)
         gap = max((gap for gap in gaps if not np.isnan(gap)), default=0.0)  # NaN of those that were given
@@ -300,9 +320,34 @@ class Record(SeedResults):
             found.append(f"the best fixed action is known only to a relative gap of {gap:.1e}; so is the regret")
         return tuple(found)
 
+    def _bias_warnings(self) -> list[str]:
+        """Return a sentence where a user's scheduler claims to be unbiased and its mean weight says otherwise.
+
+        The library's own are held to it by their tests, where every draw is enumerated.
+        """
+        scheduler, n = self.player.scheduler, len(self.seeds)
+        is_claimed = scheduler.is_unbiased and not type(scheduler).__module__.startswith("tarry.")
+        if not is_claimed or self.player.epochs.needs_preemption or n < FEWEST_SEEDS:
+            return []
+        # A round that finds no room is owed nothing by whoever turns it away, and 1 by whoever takes over a slot.
+        turned_away = self.occupancy.full if self.fates[:, Fate.SATURATED].any() else np.zeros(n)
+        takes_over = scheduler.needs_preemption and not scheduler.announces_preemption
+        for owed, sign in ((1.0 - turned_away, -1.0), (1.0 - turned_away * (not takes_over), 1.0)):
+            excess = sign * (self.weights.mean - owed)
+            reach = student(BEYOND_CHANCE, n - 1) * float(excess.std(ddof=1)) / np.sqrt(n) + ROUNDING
+            if excess.mean() > reach and self.fates[:, Fate.USED].sum() >= FEWEST_HEARD:
+                mean, name = self.weights.mean.sum() / owed.sum(), type(scheduler).__name__
+                return [
+                    f"rounds that find room weigh {mean:.3g} on average and not 1, by more than chance over {n} seeds: "
+                    f"{name} is biased, or its large weights are so rare that none was drawn; run SchedulerContract, "
+                    "or say is_unbiased = False"
+                ]
+        return []
+
     def plot(self, path: ArrayLike | None = None) -> Any:
         """Return a chart (Altair) of mean regret with its 95 % interval; ``.save("regret.svg")`` writes a picture.
 
+        Where all seeds have met one game the interval is over the player's draws alone, and tells of no other game.
         With a ``path`` the regret against it stands beside that against the best fixed action.
         """
         if not self.comparators:
@@ -310,7 +355,9 @@ class Record(SeedResults):
                 "there is no regret to draw: give simulate a comparator, 'best' or a path, instead of None"
             )
         learner, scheduler = type(self.player.learner).__name__, type(self.player.scheduler).__name__
-        title = f"Regret of {learner} with {scheduler}, capacity {self.capacity}"
+        slots = "no limit" if self.capacity is None else f"capacity {self.capacity}"
+        title = f"Regret of {learner} with {scheduler}, {slots}"
+        title += ", one game" if self.has_one_game else ", a game for each seed"
         if path is None:
             return regret_chart(self.curve, title=title)
         import polars as pl
@@ -320,7 +367,10 @@ class Record(SeedResults):
         return regret_chart(pl.concat(named), title=title, group="against")
 
     def summary(self) -> dict[str, float]:
-        """Return means over seeds; of the regret also its standard error and ``half``, half the 95 % interval."""
+        """Return means over seeds; of the regret also its standard error and ``half``, half the 95 % interval.
+
+        ``bound`` is NaN unless it is one on the mean regret (``bounds_regret``).
+        """
         n = len(self.seeds)
         error = float(np.std(self.regret, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
         return {
@@ -331,21 +381,23 @@ class Record(SeedResults):
             "mean_weight": float(self.weights.mean.mean()),
             "second_moment": float(self.weights.second_moment.mean()),
             "saturated": self.refused,
-            "bound": float(self.bound.mean()),
+            "bound": float(self.bound.mean()) if self.bounds_regret.all() else float("nan"),
         }
 
     def __repr__(self) -> str:
         s = self.summary()
         sure = " (95 %)" if s["half"] > 0.0 else ""
+        seeds = counted(len(self.seeds), "seed") + (" of one game" if self.has_one_game and len(self.seeds) > 1 else "")
         told = f"regret {number(s['regret'], s['half'])}{sure}" if self.comparators else f"loss {self.loss.mean():.4g}"
         explored = f", {self.exploration_rounds} rounds of pure exploration" if self.exploration_rounds else ""
         return (
-            f"Record({counted(len(self.seeds), 'seed')} × {self.horizon:,} rounds: {told}, "
+            f"Record({seeds} × {self.horizon:,} rounds: {told}, "
             f"{s['observed']:.1%} of labels seen, mean weight {s['mean_weight']:.3f}{explored})"
         )
 
     def _repr_html_(self) -> str:
         shown = {name.replace("_", " "): f"{number:.6g}" for name, number in self.summary().items()}
+        shown["played"] = self.played
         return html_facts(f"Record of {counted(len(self.seeds), 'seed')} × {self.horizon:,} rounds", shown)
 
 

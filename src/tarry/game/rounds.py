@@ -170,6 +170,13 @@ def no_slot(scheduler: Any) -> MemberError:
     )
 
 
+def no_weight(scheduler: Any, when: str) -> MemberError:
+    """Return the error for a scheduler that gave a wrong weight (Python only)."""
+    name = type(scheduler).__name__
+    problem = f"{name} gave a weight in {when} that is negative or not finite: check its arrive"
+    return MemberError(f"{problem}; simulate(…, debug=True) names the line")
+
+
 @step
 def acknowledge(state: State) -> None:
     """Count the end of a round that is not tracked: it is pending no more, and the learner hears nothing."""
@@ -184,6 +191,8 @@ def deliver(
     state.table.counts[ENDED] += 1
     size = tally.size_of(state.tally, slot)
     weight = schedulers.arrive(player.scheduler, state.scheduler, slot, s, t) / size
+    if not names_slots(player.scheduler) and weight < 0.0:
+        weight = np.nan  # which whoever plays looks for
     state.tally.fates[_USED] += 1
     tally.book_weight(state.tally, weight, size)
     if setting.certify:

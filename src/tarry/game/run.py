@@ -11,13 +11,13 @@ import numpy as np
 
 from tarry.checks import as_int
 from tarry.delays.base import allocate as allocate_delays
-from tarry.errors import MemberError, TooLarge
+from tarry.errors import TooLarge
 from tarry.game.checked import play_checked
 from tarry.game.descent import Projection
 from tarry.game.hindsight import OUTSIDE, Comparator
 from tarry.game.in_step import advance_in_step, plays_in_step, seen_losses
 from tarry.game.problem import check_player, setting_of
-from tarry.game.rounds import Setting, no_slot
+from tarry.game.rounds import Setting, no_slot, no_weight
 from tarry.game.world import (
     BOOKS,
     KINDS,
@@ -37,10 +37,10 @@ from tarry.game.world import (
     make_world,
     run_rounds,
 )
-from tarry.kernel.compile import in_python, must_run_plain
+from tarry.kernel.compile import must_run_plain
 from tarry.kernel.packed import Packed
 from tarry.kernel.views import alone
-from tarry.kernel.wheel import NODE_BYTES, make_line, make_wheel
+from tarry.kernel.wheel import LONGEST_LINE, NODE_BYTES, make_line, make_wheel
 from tarry.kernel.words import write
 from tarry.learners import Euclidean
 from tarry.losses.base import allocate as allocate_rows
@@ -88,6 +88,12 @@ class Played(NamedTuple):
     rows: np.ndarray  # the losses' rows and the delays as they were met, where they react
     waits: np.ndarray
     best: Comparator | None = None
+    is_on_gpu: bool = False
+
+    @property
+    def where(self) -> str:
+        """How rounds were played: "on a GPU", "compiled" or "in Python"."""
+        return "on a GPU" if self.is_on_gpu else "in Python" if self.run.is_plain else "compiled"
 
     def by_game(self) -> list[Played]:
         """Return what was played of each game: where losses or delays react, every seed has met another one."""
@@ -97,7 +103,7 @@ class Played(NamedTuple):
         found = []
         for i, seed in enumerate(self.seeds):
             met = game.as_met(self.rows[i], self.waits[i])
-            mine = {name: getattr(self, name)[i : i + 1] for name in self._fields[2:-1]}
+            mine = {name: getattr(self, name)[i : i + 1] for name in self._fields[2:-2]}
             found.append(self._replace(run=self.run._replace(game=met), seeds=[seed], **mine))
         return found
 
@@ -117,12 +123,6 @@ class Run(NamedTuple):
     allow_large: bool = False
     threads: int = 1
     is_trial: bool = False  # in plain Python although it could be compiled
-
-    def in_python(self) -> Run:
-        """Return the same run without compiled code, in one thread."""
-        with in_python():
-            project = project_into(self.player.learner.domain)
-        return self._replace(compiled=run_rounds.plain, is_plain=True, is_trial=True, threads=1, project=project)
 
     @property
     def horizon(self) -> int:
@@ -144,7 +144,9 @@ class Run(NamedTuple):
         widths, queries = {"gradient": learner.dimension, "example": losses.rows.width}, learner.queries
         width = widths.get(self.game.feedback, queries)
         line = self.game.delays.in_line
-        nodes = line or min(self.horizon, nodes)
+        is_line = 0 < line < LONGEST_LINE
+        # One more than rounds: a round that waits for its loss asks for room again.
+        nodes = line if is_line else min(self.horizon, nodes) + 1
         self.refuse_if_large(nodes, slots * (width + 16))
         contexts = 0 if self.game.contexts is None else self.game.contexts.width
         points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
@@ -157,7 +159,8 @@ class Run(NamedTuple):
             world=make_world(
                 (losses.rows.width, width, contexts),
                 slots,
-                make_line(nodes) if line else make_wheel(nodes, self.horizon),
+                # A round past the last, in which comes what is never heard.
+                make_line(nodes) if is_line else make_wheel(nodes, self.horizon + 1),
                 (self.checkpoints.size, BOOKS + sums),
                 self._fresh_reactions(),
             ),
@@ -221,7 +224,7 @@ class Run(NamedTuple):
         kept += [curve[:, :, LOSS], curve[:, -1, RATE], state.play[rows]]
         foe = buffers.world.reactions
         kept += [foe.rows[rows], foe.waits[rows]]
-        return Played._make((self, seeds, logs[rows], bounds, *map(np.array, kept), None))
+        return Played._make((self, seeds, logs[rows], bounds, *map(np.array, kept), None, False))
 
     def refuse_if_large(self, nodes: int, cells: int) -> None:
         """Raise TooLarge where so many items of the wheel and other cells are too much for the memory."""
@@ -237,10 +240,7 @@ class Run(NamedTuple):
         if np.any(buffers.state.tally.fates < 0):
             raise no_slot(self.player.scheduler)
         if not np.all(np.isfinite(buffers.state.tally.sums[:, WEIGHT])):  # before the plays, which it spoils
-            raise MemberError(
-                f"{type(self.player.scheduler).__name__} gave a weight in rounds {first} to {last} that is not finite: "
-                "check its arrive; simulate(…, debug=True) names the line"
-            )
+            raise no_weight(self.player.scheduler, f"rounds {first} to {last}")
         good = np.isfinite(plays).all(axis=1)
         if not good.all():  # first, since a loss there is not finite either
             raise ValueError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import os
 import threading
@@ -21,7 +20,7 @@ from tarry.game.blocks import Crew, Part, Refused, is_worth_compiling, kind_of_r
 from tarry.game.hindsight import Comparator, Stopped, comparing, compile_passes, has_closed_form
 from tarry.game.record import Record
 from tarry.game.run import Played, Stop, prepare, refuse_if_large
-from tarry.kernel.compile import in_python
+from tarry.kernel.compile import in_python, numba_side
 from tarry.learners.base import RecordedDirections
 from tarry.losses.drawn import table_bytes
 from tarry.schedulers.base import RecordedLosers, RecordedProxies, RecordedUniforms
@@ -98,7 +97,7 @@ def simulate(
     match = Match(game, player, seeds, games=games, threads=threads, comparator=comparator, **kept)
 
     def play(is_plain: bool) -> Record:
-        return _play(match.in_python() if is_plain else match, device, progress)
+        return play_match(match, is_plain, device, progress)
 
     return python_first(match.first, len(match.seeds), device, play)
 
@@ -106,7 +105,7 @@ def simulate(
 def python_first(part: Part, seeds: int, device: str, play: Callable[[bool], T]) -> T:
     """Return what ``play`` does in Python (True) where so many seeds are not worth compiling, or compiled (False)."""
     try:
-        is_short = device == "cpu" and not is_worth_compiling(part, seeds)
+        is_short = device != "cuda" and not is_worth_compiling(part, seeds)
     except KeyboardInterrupt:
         raise Interrupted("interrupted before the first round: nothing is kept") from None
     if is_short:
@@ -117,22 +116,28 @@ def python_first(part: Part, seeds: int, device: str, play: Callable[[bool], T])
     return play(False)
 
 
+def load_device() -> Any:
+    """Return the module that plays on a GPU; it needs Numba, which is loaded to the end whatever is interrupted."""
+    numba_side()
+    from tarry.game import device
+
+    return device
+
+
 def _crew_on(device: str, part: Part, seeds: int, own: int) -> Any:
     """Return who plays seeds of one kind: a GPU, or threads; ``own`` bytes are each seed's own beside its buffers."""
-    found = None
-    if device != "cpu":
-        from tarry.game.device import gpu_for  # which loads Numba
-
-        found = gpu_for(device, part, seeds, own)
+    found = None if device == "cpu" else load_device().gpu_for(device, part, seeds, own)
     # Threads draw the rows of each seed's game into a table; on a GPU every thread draws them as it plays.
     return found or Crew(part, seeds, own and own + table_bytes(part.run.game.losses, part.run.horizon))
 
 
-def _play(match: Match, device: str, progress: Progress | None) -> Record:
-    chosen, run = match.seeds, match.first.run
+def play_match(match: Match, is_plain: bool = False, device: str = "cpu", progress: Progress | None = None) -> Record:
+    """Return the record of a match, compiled unless ``is_plain``."""
+    chosen, first = match.seeds, match.first.in_python() if is_plain else match.first
+    run = first.run
     is_short = run.is_plain and has_closed_form(run.game)  # a pass or two
     try:
-        begun = _crew_on(device, match.first, len(chosen), match.own)
+        begun = _crew_on(device, first, len(chosen), match.own)
         with in_python(is_short):
             find = match.comparing()
             if match.comparator is not None:
@@ -142,7 +147,8 @@ def _play(match: Match, device: str, progress: Progress | None) -> Record:
     workers = run.threads if isinstance(begun, Crew) else 1
 
     def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
-        found = [met for one in begun.play(match.parts(seeds), stop, report) for met in one.by_game()]
+        parts = [part.in_python() if is_plain else part for part in match.parts(seeds)]
+        found = [met for one in begun.play(parts, stop, report) for met in one.by_game()]
         with in_python(is_short):
             return [one._replace(best=find(one.run.game, stop.is_set)) for one in found]
 
@@ -188,19 +194,13 @@ class Match:
         if not kept.get("allow_large"):
             _refuse_many(seeds, kept.get("checkpoints", 1))
         self.seeds, self._player, self._games, self._draws = seed_list(seeds), player, games, draws
-        self._is_plain, self.comparator = False, comparator
+        self.comparator = comparator
         self._kept = kept | {"threads": worker_count(self.seeds, threads)}
         self.first = self._ready(game if games is None else games(self.seeds[0]), self.seeds[:1])
         run = self.first.run
         if run.keep_rounds and not run.allow_large:
             cells = len(self.seeds) * run.horizon * (run.game.dimension + 22)
             refuse_if_large(8 * cells, "keeping every round")
-
-    def in_python(self) -> Match:
-        """Return the same without compiled rounds."""
-        other = copy.copy(self)
-        other._is_plain, other.first = True, self.first._replace(run=self.first.run.in_python())
-        return other
 
     @property
     def met(self) -> Any:
@@ -236,7 +236,6 @@ class Match:
 
     def _ready(self, game: Any, seeds: Sequence[int]) -> Part:
         run = prepare(game, self._player, **self._kept)
-        run = run.in_python() if self._is_plain else run
         recorded = draws_for(self._draws, run.player, run.horizon)
         if self._games is None:
             return Part(run, seeds, run.start(recorded))
@@ -287,7 +286,7 @@ def _play_parts(
 ) -> list[tuple[int, Played]]:
     """Return what numbered parts of one kind leave."""
     if is_plain:
-        parts = [(i, part._replace(run=part.run.in_python())) for i, part in parts]
+        parts = [(i, part.in_python()) for i, part in parts]
     waiting, found = parts[::-1], list[tuple[int, Played]]()
     left = sum(len(part.seeds) for _, part in parts)
     crew = _crew_on(device, parts[0][1], left, own)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import linecache
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from tarry.errors import MemberError
+from tarry.errors import MemberError, TarryError
 from tarry.kernel.sources import LIBRARY
 
 _PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
@@ -22,7 +23,10 @@ _NEEDLESS = re.compile(
     r"(Failed in |During: |File |raised from |<source elided>|\^|def |>>> |There are \d|- Of which|Overload |"
     r"With argument|Rejected as |Enter with|$)"
 )
-_ALLOCATES = ("NRT required", "Only accept returning of array passed into the function")
+_ALLOCATES = "NRT required"
+_RETURNS_ARRAY = "Only accept returning of array passed into the function"
+_PRODUCT = "numba.core.extending._Intrinsic"  # what Numba says of products that need a library
+REMEDY = "docs/members.md says what each verb may do"
 _PLACE = "\n"  # between the parts of a place that compiled code carries
 
 
@@ -74,6 +78,16 @@ def outside_array(error: IndexError) -> Exception:
     return MemberError(sentence(parts[0], parts[1], int(parts[2]), problem, remedy))
 
 
+def raised_by(members: Iterable[Any], error: Exception) -> Exception:
+    """Return the error to raise for one that compiled verbs raised: it names the members that are a user's."""
+    users = (one for one in members if isinstance(one, tuple) and not type(one).__module__.startswith("tarry."))
+    names = list(dict.fromkeys(type(one).__name__ for one in users))
+    if not names or isinstance(error, (TarryError, MemoryError)):
+        return error
+    problem = f"a verb of {', '.join(names)} raised {type(error).__name__}: {error}"
+    return MemberError(f"{problem}: verbs answer by what they return; simulate(…, debug=True) names the line")
+
+
 def frames_of(trace: TracebackType | None) -> list[tuple[FrameType, int]]:
     """Return the frames of a traceback with their lines, the innermost last."""
     found = []
@@ -83,20 +97,37 @@ def frames_of(trace: TracebackType | None) -> list[tuple[FrameType, int]]:
     return found
 
 
+def failing(error: Exception, t: int | None = None, anywhere: bool = False) -> MemberError | None:
+    """Return an error that names the member and line at fault; None where no verb of a member was under way.
+
+    ``anywhere`` names any function of a user's: where a command plays, all of them are members'.
+    """
+    frames = frames_of(error.__traceback__)
+    users = [(frame.f_code, line) for frame, line in frames if is_foreign(frame.f_code.co_filename)]
+    verbs = [(frame.f_code, line) for frame, line in frames if is_known(frame.f_code)]
+    mine = users[-1:] if anywhere or any(is_known(code) for code, _ in users) else verbs[-1:]
+    if not mine:
+        return None
+    (code, line), problem = mine[0], f"fails: {type(error).__name__}: {error}"
+    return MemberError(sentence(title_of(code), code.co_filename, line, problem, REMEDY, t))
+
+
 def does_not_compile(code: CodeType, error: Exception, returns_wrong: bool) -> MemberError:
     """Return an error for a function that Numba refuses, with what Numba says of it in a line or two."""
-    line = getattr(getattr(error, "loc", None), "line", None) or code.co_firstlineno
+    told = getattr(getattr(error, "loc", None), "line", None) or 0
+    line = told if told in {one for _, _, one in code.co_lines()} else code.co_firstlineno  # it may be one of Numba's
     lines = [one.strip() for one in str(error).splitlines()]
     said = [one for one in lines if not _NEEDLESS.match(one) and one != _text(code, line)]
     problem, remedy = "does not compile", _PLAIN
     if returns_wrong:
         problem, said = str(error), []
-    elif any(sign in str(error) for sign in _ALLOCATES):
-        problem, remedy, said = (
-            "allocates memory, which verbs cannot",
-            "keep the array in the state, and loop",
-            said[:1],
-        )
+    elif said and said[0].startswith(_RETURNS_ARRAY):
+        problem, remedy, said = "returns an array, which verbs cannot", "write into the array that is handed in", []
+    elif _PRODUCT in str(error):
+        problem, remedy, said = "multiplies arrays (@, np.dot), which verbs cannot", "loop over the entries", []
+    elif any(sign in str(error) for sign in (_ALLOCATES, _RETURNS_ARRAY)):
+        problem, remedy = "allocates memory, which verbs cannot", "keep the array in the state, and loop"
+        said = [one for one in said if not one.startswith("-")][:1]
     beneath = "".join(f"\n  Numba: {one[:MOST]}" for one in list(dict.fromkeys(said))[:LINES])
     return MemberError(sentence(title_of(code), code.co_filename, line, problem, remedy) + beneath)
 

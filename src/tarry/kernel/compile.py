@@ -14,6 +14,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import CO_VARARGS
@@ -22,13 +23,14 @@ from typing import Annotated, Any, TypeVar, cast
 
 import numpy as np
 
-from tarry.kernel.blame import note_title, title_of
+from tarry.kernel.blame import note_title, outside_array, title_of
 from tarry.kernel.cache import Fingerprint, make_folder, verbs_from_outside, walk
 from tarry.kernel.frozen import Value, Values
 
 logger = logging.getLogger("tarry")
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 Indices = Annotated[
     np.ndarray, "indices"
 ]  # of slots or places: no number is larger than the longest such array beside it
@@ -51,6 +53,10 @@ _lock = threading.RLock()  # two threads may ask for one entry at a time; Numba 
 
 def numba_side() -> Any:
     """Return the module that talks to Numba, which has heard of all verbs and steps."""
+    return _tell_numba() if _is_loaded and not _untold else uninterrupted(_tell_numba)
+
+
+def _tell_numba() -> Any:
     global _is_loaded
     with _lock:
         from tarry.kernel import machine
@@ -59,6 +65,17 @@ def numba_side() -> Any:
         while _untold:
             machine.inline(*_untold.pop(0))
     return machine
+
+
+def uninterrupted(load: Callable[[], T]) -> T:
+    """Return what ``load`` returns, which no interrupt stops: only the main thread hears interrupts, and it waits.
+
+    A package whose import is stopped halfway cannot be imported again.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return load()
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(load).result()
 
 
 def _inline(function: Any, choose: Callable[..., Any], inlined: bool = True) -> None:
@@ -198,14 +215,22 @@ class Compiled:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], fingerprint: Fingerprint | None) -> None:
         self.py_func, self._options = function, options
         self._folder = None if fingerprint is None else make_folder(fingerprint)
+        self._made: Any = None
 
-    @functools.cached_property
+    @property
     def dispatcher(self) -> Any:
-        """Numba's dispatcher."""
-        return numba_side().make_dispatcher(self.py_func, self._options, self._folder)
+        """Numba's dispatcher, one for all threads: each would compile anew."""
+        if self._made is None:
+            side = numba_side()
+            with _lock:
+                self._made = self._made or side.make_dispatcher(self.py_func, self._options, self._folder)
+        return self._made
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.dispatcher(*arguments)
+        try:
+            return self.dispatcher(*arguments)
+        except IndexError as error:
+            raise outside_array(error) from None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.dispatcher, name)
@@ -213,7 +238,7 @@ class Compiled:
     @property
     def signatures(self) -> list[Any]:
         """Types of arguments for which there is machine code."""
-        return self.dispatcher.signatures if "dispatcher" in vars(self) else []
+        return [] if self._made is None else self._made.signatures
 
     @property
     def is_kept(self) -> bool:
@@ -315,4 +340,5 @@ def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
 def handle(body: Any) -> Any:
     """Return a (nested) named tuple as one reference, which compiled code reads as ``.body``; arrays stay shared."""
     # Numba unpacks a tuple of arrays at each call from Python, 0.2 µs a field; a handle is a single reference.
-    return SimpleNamespace(body=body) if must_run_plain(body) else numba_side().Handle(body)
+    is_plain = _in_python.get() or must_run_plain(body)
+    return SimpleNamespace(body=body) if is_plain else numba_side().Handle(body)

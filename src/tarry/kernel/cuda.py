@@ -17,7 +17,7 @@ from numba import typeof
 from numba.core import types
 from numba.extending import intrinsic, overload
 
-from tarry.kernel.compile import INLINED
+from tarry.kernel.compile import INLINED, numba_side, uninterrupted
 from tarry.kernel.held import THREADS, layout_for, movers, plan_of
 from tarry.kernel.pipeline import forget_types
 from tarry.kernel.views import remade, replica, replicate
@@ -47,7 +47,7 @@ def load_cuda() -> None:
     if cuda is None and find_spec("numba_cuda") is None:  # older versions of Numba have a numba.cuda of their own
         raise NoDevice(f"numba-cuda is not installed: {INSTALL}")
     try:
-        cuda = import_module("numba.cuda")
+        cuda = uninterrupted(lambda: import_module("numba.cuda"))
     except Exception as reason:  # libraries of several packages are looked for, each with errors of its own
         told = (str(reason).splitlines() or [type(reason).__name__])[0]
         raise NoDevice(f"numba-cuda does not load ({told}): {INSTALL}") from reason
@@ -79,6 +79,7 @@ def make_kernel(body: Callable[..., None], rules: Any, plan: Any) -> Callable[..
 
     ``rules`` are numbers that the compiled code knows as constants.
     """
+    numba_side()  # which compiled code asks for verbs and steps
     load_cuda()
     hold, give = movers(plan, is_simulated())
     run = _UNCHECKED(body) if is_simulated() else body
@@ -303,7 +304,7 @@ def lay(rows: Any, values: np.ndarray) -> None:
         rows[:count] = values
     elif values.size:
         flat = cuda.to_device(np.ravel(values, order="F"))
-        _lay()[4096, THREADS](rows.ravel(order="F"), flat, rows.shape[0], count)
+        _lay()[4096, THREADS[0]](rows.ravel(order="F"), flat, rows.shape[0], count)
 
 
 @functools.cache

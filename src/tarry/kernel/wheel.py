@@ -20,6 +20,7 @@ _BUCKETS = 1 << BITS
 _MASK = _BUCKETS - 1
 _SIZE = 4  # entries of a node
 NODE_BYTES = 8 * _SIZE
+LONGEST_LINE = 1 << 17  # items, 4 MB: a line has room for all from the start, and a wheel grows
 OPENED, UNUSED, META = range(3)  # of a wheel's ``meta``
 NEVER = (1 << 31) - 1  # a round that games of few slots never reach: it fits 32 bits
 MADE, FREE, MARKS = range(3)  # of a free list's ``marks``
@@ -176,8 +177,8 @@ class Line(NamedTuple):
     ends: np.ndarray  # entries of those who have left, and of those who have come
 
     def clear(self) -> None:
-        """Forget everybody, in stacked lines too."""
-        self.nodes[...] = 0
+        """Forget everybody, in stacked lines too; nodes that were never used stay untouched."""
+        self.nodes[..., : self.ends[..., 1].max()] = 0
         self.ends[...] = 0
 
     def has_room(self, items: int) -> Any:

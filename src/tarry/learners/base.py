@@ -141,6 +141,11 @@ def allocate(learner: Learner, slots: int) -> Any:
     Outside heaps and pools, exactly the arrays by slot have that many rows: copies of a learner tell them by this.
     """
     # ``restart`` alone says how a game begins, so that an epoch begins exactly as a game does.
+    if learner.state is None:
+        name = type(learner).__name__
+        raise TypeError(
+            f"{name} has no state: say state = a NamedTuple of arrays by shape, or give {name} an allocate()"
+        )
     state = zeros_of(learner.state, int(learner.dimension), slots)
     restart(learner, state, 1, 0.0)
     return state

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Never, Self, TypeVar
 from weakref import proxy
+from zlib import crc32
 
 from tarry.checks import as_int
 from tarry.errors import Missing, StoreError, TarryError
 from tarry.kernel import make_seed
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
 from tarry.live.configuration import JOIN, SESSION, Configuration, check_same, parse, settled
+from tarry.live.copies import Copy, copy_of, lines_of, read_copy
 from tarry.live.encoding import Rows, as_id
 from tarry.live.status import Status, Waiting, export_of, ledger_of, status_of, tracked_of
 from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
@@ -137,6 +141,72 @@ class StoredObject:
     def capacity(self) -> int | None:
         """How many rounds may be tracked at once; None for no limit."""
         return self._tracker.configuration.capacity
+
+    def copy_to(self, store: str | Store, *, name: str = MAIN, durability: str = POWER) -> Self:
+        """Return a copy in another store, or under another name: it goes on from here as this one would, bit for bit.
+
+        What is kept in memory becomes durable so. From then on the two know nothing of each other, so let one rest.
+        """
+        copy, player = self._turns.look(copy_of, self._tracker), self._tracker.configuration.player
+        return self._imported(copy, store, name, durability, player)
+
+    def export_lines(self) -> Iterator[dict[str, Any]]:
+        """Yield everything as JSON objects, one for each line of a file that :meth:`import_from` takes."""
+        return lines_of(self._turns.look(copy_of, self._tracker))
+
+    @classmethod
+    def import_from(
+        cls,
+        file: str | PathLike[str] | Iterable[str],
+        store: str | Store,
+        *,
+        name: str = MAIN,
+        player: Player | None = None,
+        members: Mapping[str, type] | None = None,
+        durability: str = POWER,
+    ) -> Self:
+        """Return what a file of :meth:`export_lines` holds, made in a store: it goes on from there, bit for bit.
+
+        ``file`` is a path, or its lines. ``player`` and ``members`` are as in :meth:`open`.
+        """
+        lines: Any = file
+        where = "what was given"
+        if isinstance(file, (str, PathLike)):
+            try:
+                lines, where = Path(file).read_text(encoding="utf-8").splitlines(), str(file)
+            except OSError as error:
+                problem = f"{file} cannot be read ({error.strerror})"
+                raise StoreError(f"{problem}: give a file of tarry join export --whole") from error
+        copy = read_copy(lines, where)
+        return cls._imported(copy, store, name, durability, player, members)
+
+    @classmethod
+    def _imported(
+        cls,
+        copy: Copy,
+        store: str | Store,
+        name: str,
+        durability: str,
+        player: Player | None,
+        members: Mapping[str, type] | None = None,
+    ) -> Self:
+        found = copy.configuration, crc32(copy.configuration.encode())
+        plain, stored = parse(found, "what was exported", player, members)
+        if stored.kind != cls._kind:
+            raise StoreError(f"this is a {stored.kind}, not a {cls._kind}; nothing was changed")
+        place = open_store(store, name, durability=durability)
+        if place is None:
+            raise ValueError("a copy goes into a durable store, got 'memory:': give sqlite:/// or postgresql://")
+        with _closed_on_failure(place):
+            turns = _continued(plain, stored, place, found)
+            turns.fill(copy.slots, copy.chunks, copy.rows)
+            if not turns.create():
+                raise StoreError(
+                    f"{place.where} has {name!r} already, so nothing was changed: give another name or store"
+                )
+            opened = cls.__new__(cls)
+            opened._take(_continued(plain, stored, place, found))
+        return opened
 
     @property
     def is_numbered(self) -> bool | None:

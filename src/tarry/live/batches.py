@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tarry.checks import as_int
-from tarry.live.encoding import as_id, brief, plain_id
+from tarry.live.encoding import as_id, plain_id
+from tarry.live.values import brief
 from tarry.outcomes import Answer
 
 if TYPE_CHECKING:

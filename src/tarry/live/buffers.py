@@ -60,6 +60,14 @@ def make_head(version: int, slots: int, token: int, total: int) -> Chunk:
     return make_chunk(HEAD, version, _HEAD.pack(slots, token, total % TOTALS))
 
 
+def remade_head(version: int, data: bytes, total: int) -> Chunk:
+    """Return the head of a session whose format is changed, from that of an earlier one: whoever has it open reloads.
+
+    The first format kept the slots alone.
+    """
+    return make_head(version + 1, int.from_bytes(data[:4], "little"), 0, total)
+
+
 def read_head(head: Chunk) -> tuple[int, int, int]:
     """Return slots, token and total of a head that was checked."""
     return _HEAD.unpack(head.data)
@@ -198,8 +206,9 @@ class Fates(Region):
         self._memory, self._bits, self._per_word, self._most = memory, bits, per_word, most
         self._words = memoryview(self.buffer.view(np.uint64))  # type: ignore[arg-type]
         # Ready-made for each place in a word: what to keep of it, and a code put there.
-        self._keep = tuple(~(most << bits * r) & (1 << 64) - 1 for r in range(per_word))
-        self._put = tuple(tuple(code << bits * r for r in range(per_word)) for code in range(most + 1))
+        keep = tuple(~(most << bits * r) & (1 << 64) - 1 for r in range(per_word))
+        put = tuple(tuple(code << bits * r for r in range(per_word)) for code in range(most + 1))
+        self._writing = (memory, per_word, self._words, keep, put)  # one look-up for each round
 
     def remembering(self, memory: int, since: int, rounds: int) -> Fates:
         """Return the same fates of rounds since+1..rounds, with room for another number of them."""
@@ -213,9 +222,9 @@ class Fates(Region):
 
     def write(self, t: int, code: int) -> None:
         """Note what became of round t."""
-        i, r = divmod((t - 1) % self._memory, self._per_word)
-        words = self._words
-        words[i] = words[i] & self._keep[r] | self._put[code][r]
+        memory, per_word, words, keep, put = self._writing
+        i, r = divmod((t - 1) % memory, per_word)
+        words[i] = words[i] & keep[r] | put[code][r]
         self.dirty.add(i // _NUMBERS)
 
     def read(self, t: int) -> int:

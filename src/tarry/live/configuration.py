@@ -22,10 +22,11 @@ from tarry.checks import as_int
 from tarry.errors import Mismatch, StoreError
 from tarry.game.problem import check_capacity, check_grants
 from tarry.kernel import Parameters
-from tarry.live.encoding import brief, damaged
+from tarry.live.encoding import damaged
+from tarry.live.values import brief
 from tarry.tracking import Player
 
-FORMAT = 2  # of everything that is stored; ``upgraded`` brings what came before to it
+FORMAT = 3  # of everything that is stored; ``upgraded`` brings what came before to it
 SESSION, JOIN = "session", "join"
 # Options of a join: every one has LABELS; the others stand there only where they are in use.
 LABELS, WINDOW, MISSING, RELEASE, OUTBOX = "labels", "window", "missing", "release", "outbox"
@@ -72,6 +73,7 @@ def settled(wanted: Configuration) -> Configuration:
         information=wanted.information,
         preemption=wanted.preemption,
         queries=learner.queries,  # whoever calls evaluates the losses, at as many points as are asked for
+        contexts=learner.contexts,  # and shows what the learner looks at, round by round
     )
     learner.check_horizon(None)
     return wanted._replace(capacity=capacity, memory=memory, preemption=bool(wanted.preemption))
@@ -215,11 +217,10 @@ def _array(plain: dict[str, Any]) -> np.ndarray:
 
 
 def upgraded(text: str) -> str:
-    """Return a configuration of the first format in this one: it named members by module and class."""
+    """Return a configuration of an earlier format in this one: the first named members by module and class."""
     plain = json.loads(text)
-    if plain.get("format") != 1:
-        return text
-    return json.dumps(plain | {"player": _renamed(plain["player"]), "format": FORMAT})
+    player = _renamed(plain["player"]) if plain["format"] == 1 else plain["player"]
+    return json.dumps(plain | {"player": player, "format": FORMAT})
 
 
 def _renamed(plain: Any) -> Any:

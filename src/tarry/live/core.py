@@ -6,14 +6,14 @@ can keep one inside a model, and its arrays lie in one buffer, so that a store c
 
 from __future__ import annotations
 
-from math import nan
+from math import nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tarry.errors import NotGranted
 from tarry.game.problem import check_sizes, setting_of
-from tarry.game.rounds import COUNTED, NO_SLOT, acknowledge, begin, deliver, forfeit, no_slot, take_out
+from tarry.game.rounds import COUNTED, NO_SLOT, acknowledge, begin, deliver, forfeit, no_slot, no_weight, take_out
 from tarry.kernel.blame import outside_array
 from tarry.kernel.compile import handle, live_entry
 from tarry.live.buffers import describe, lay_out
@@ -39,6 +39,7 @@ from tarry.tracking.tally import (
     MASS,
     MOST,
     OTHER_SIZES,
+    SQUARE,
     UNCERTIFIED,
     WEIGHT,
     as_number,
@@ -79,6 +80,13 @@ def open_round(box: Any, t: int, delay: int, size: float) -> Any:
     """Begin round t; return its slot, UNTRACKED or SATURATED."""
     context = box.body
     return begin(context.player, context.setting, context.draws, context.state, t, delay, size)
+
+
+@live_entry
+def open_seen(box: Any, t: int, delay: int, size: float, context: np.ndarray) -> Any:
+    """Do so where the learner looks at a context first."""
+    live = box.body
+    return begin(live.player, live.setting, live.draws, live.state, t, delay, size, context)
 
 
 @live_entry
@@ -145,6 +153,11 @@ def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: flo
         away = each - sums[CENTRE]
         sums[CENTRE] += away * (squared / sums[SQUARES])
         sums[SPREAD] += squared * away * (each - sums[CENTRE])
+
+
+def _share(part: float, whole: float) -> float:
+    """Return a part of a whole; NaN where rounding has left nothing of the whole."""
+    return part / whole if whole > 0 else nan
 
 
 class Held(NamedTuple):
@@ -239,10 +252,10 @@ class Slots:
             )
         return as_size(size, name)
 
-    def open(self, delay: int = -1, size: float = 1.0) -> int:
+    def open(self, delay: int = -1, size: float = 1.0, context: np.ndarray | None = None) -> int:
         """Begin the next round; return its slot, negative if it has none. Only the clairvoyant model takes a delay.
 
-        A size other than 1 comes from ``as_size``.
+        A size other than 1 comes from ``as_size``; a context is for a learner that looks at it.
         """
         t = self.counts[ROUNDS] + 1
         if t % CHECKED == 0:
@@ -251,10 +264,12 @@ class Slots:
             play = grow_state(self.player, self.state, 2 * self.size, self._setting.capacity)
             due = np.resize(self._held.due, 2 * self._held.due.size)
             self._place(self._held._replace(play=self._shaped(play), due=due))
-        step = self._steps.get(open_round) or self._compiled(open_round, 1, -1, 1.0)
+        seen = () if context is None else (context,)
+        entry = open_seen if seen else open_round
+        step = self._steps.get(entry) or self._compiled(entry, 1, -1, 1.0, *seen)
         self.is_midway = True
         try:
-            slot: int = step(self._box, t, delay, size)
+            slot: int = step(self._box, t, delay, size, *seen)
         except IndexError as error:
             raise outside_array(error) from None
         if slot == NO_SLOT:
@@ -267,9 +282,12 @@ class Slots:
         step = self._steps.get(hand_over) or self._compiled(hand_over, 1, 1, _SOME_FEEDBACK)
         self.is_midway = True
         try:
-            return float(step(self._box, s, self.counts[ROUNDS], feedback))  # a NumPy number with the JIT off
+            weight = float(step(self._box, s, self.counts[ROUNDS], feedback))  # a NumPy number with the JIT off
         except IndexError as error:
             raise outside_array(error) from None
+        if weight != weight:  # cheaper than isnan
+            raise no_weight(self.player.scheduler, f"round {self.counts[ROUNDS]}")
+        return weight
 
     def expire(self, s: int) -> None:
         """End round s without feedback."""
@@ -314,9 +332,21 @@ class Slots:
         numbers: list[int] = self.state.table.released[: self.table[RELEASED]].tolist()
         return numbers
 
+    def is_outside(self, t: int, moment: int) -> bool:
+        """Return whether a moment lies after the window of a tracked round; if so, count the call as OUTSIDE."""
+        is_late = moment > self.end_of(t)
+        if is_late:
+            self.count(Answer.OUTSIDE)
+        return is_late
+
     def end_of(self, t: int) -> int:
         """Return the moment at which the window of a tracked round ends."""
         return int(self.due[find(self.state.table, t)])
+
+    def note(self, moment: int) -> None:
+        """Remember the latest moment that was told."""
+        if moment > self.marks[NOW]:
+            self.marks[NOW] = moment
 
     def ended(self, moment: int) -> list[int]:
         """Return the tracked rounds whose windows have ended by a moment, in the order of their ends."""
@@ -343,9 +373,26 @@ class Slots:
         return self._fates[_USED]
 
     def mean_weight(self) -> float:
-        """Return the mean weight of the rounds used so far, NaN before the first: one over it is relative to that."""
+        """Return the mean weight of the rounds used so far, NaN before the first."""
         used = self._fates[_USED]
         return self._moments[WEIGHT] / used if used else nan
+
+    def place_of(self, weight: float) -> tuple[float, int]:
+        """Return the weight of the round used last relative to the mean, as below, and how many were used."""
+        used = self._fates[_USED]
+        return weight / (self._moments[WEIGHT] / used), used
+
+    def relative(self, weight: float) -> float:
+        """Return the weight of the round used last over the mean weight of all used so far, itself among them."""
+        return self.place_of(weight)[0]
+
+    def tempered(self, weight: float) -> float:
+        """Return the weight of the round used last over √(Σw²/Σw) of all used so far, itself among them.
+
+        Σw²/Σw is how many labels one label of the effective sample stands for. A step tuned for as many labels as there
+        are decisions errs least with unbiased weights divided by its root.
+        """
+        return weight / sqrt(self._moments[SQUARE] / self._moments[WEIGHT])
 
     @property
     def size(self) -> int:
@@ -381,8 +428,8 @@ class Slots:
         out, sized = self.state.tally.size[self.state.table.rounds != 0], self.sized
         total, squares = sized[ARRIVED], sized[ARRIVED_SQUARE]
         return found._replace(
-            mean=total / (sized[BEGUN] - float(out.sum())),
-            second_moment=squares / (sized[BEGUN_SQUARE] - float(out @ out)),
+            mean=_share(total, sized[BEGUN] - float(out.sum())),
+            second_moment=_share(squares, sized[BEGUN_SQUARE] - float(out @ out)),
             effective_sample_size=total * total / squares if squares else 0.0,
         )
 

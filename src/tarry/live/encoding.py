@@ -1,33 +1,26 @@
-"""Values, ids and rows as JSON and bytes: what a durable store can hold, checked before anything is stored.
-
-The limits are the same for every process, whatever its own recursion limit is: what one may write, all can read.
-"""
+"""Ids and rows as JSON and bytes: what a durable store keeps of a round."""
 
 from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Hashable
-from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
 
 from tarry.errors import StoreError
+from tarry.live.values import brief, check_length, decoded, encoded, has_marks, text_of, to_json
 from tarry.outcomes import Answer
 
 if TYPE_CHECKING:
     from tarry.live.stores import Store
 
-DEEPEST = 100  # levels of nesting: Python reads about ten times as many, unless it is deep in calls already
-LARGEST_TEXT = 1 << 26  # bytes of one payload or label: far below what SQLite and PostgreSQL take for one value
-_MOST_DIGITS = 4000  # of a whole number: Python refuses to read more than 4300
-_MOST_BITS = int(_MOST_DIGITS * 3.3)
-_LONG_PATH = 60  # letters of a path that are shown
 _LARGEST_ID = 1 << 1024
-_to_json = json.JSONEncoder(allow_nan=False).encode  # json.dumps would make an encoder for each call
-_JSON, _BYTES = b"j", b"b"  # the first byte of a payload says what the others are
+# The first byte of a payload says what the others are: bytes, JSON, or JSON that stands for other values.
+_BYTES, _JSON, _TYPED = b"b", b"j", b"t"
+_LABELS, _TYPED_LABELS = "gathered", "typed"  # so do the names of the labels in a row
 
 
 class Unreadable(StoreError):
@@ -58,7 +51,7 @@ def as_id(id: Any) -> Hashable:
         cause = "pandas makes such numbers of a column of whole ones that has a gap"
         way = f"{cause}, so drop the rows without an id and give whole numbers or texts"
     elif hasattr(id, "_fields") and hasattr(id, "id"):  # a ticket, or a round
-        way = f"give its id, here {id.id!r}"
+        way = f"give {type(id).__name__.lower()}.id, here {id.id!r}"
     raise TypeError(f"an id must be a string, a whole number or bytes, got {id!r}: {way}")
 
 
@@ -70,104 +63,6 @@ def plain_id(id: Hashable) -> Any:
 def id_of(plain: Any) -> Hashable:
     """Return the id of a JSON value."""
     return b64decode(plain["bytes"]) if isinstance(plain, dict) else plain
-
-
-def is_bytes(plain: Any) -> bool:
-    """Return whether a JSON value is how bytes are written."""
-    return isinstance(plain, dict) and [*plain] == ["bytes"]
-
-
-def named(plain: Any) -> Any:
-    """Return the id or key that a caller wrote as JSON; raise ValueError for bytes that are not base64."""
-    if not is_bytes(plain):
-        return plain
-    try:
-        return b64decode(plain["bytes"], validate=True)
-    except (TypeError, ValueError):
-        raise ValueError(f"the bytes {brief(plain['bytes'])}, which are not base64") from None
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON has it: names for answers, objects for named tuples, null for numbers not finite."""
-    if isinstance(value, Answer):  # before numbers, for to JSON it would be one
-        return value.name.lower()
-    if isinstance(value, bytes):
-        return plain_id(value)
-    if hasattr(value, "_asdict"):  # before tuples, for a named one is an object
-        return plain(value._asdict())
-    if isinstance(value, dict):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [plain(inner) for inner in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def text_of(value: Any, what: str, takes: str = "JSON values") -> str:
-    """Return a value as JSON text; raise ValueError naming the part that JSON does not have or that is too much."""
-    _check_json(value, what, takes)
-    text = _to_json(value)
-    _check_length(text, what)
-    return text
-
-
-def _check_length(data: str | bytes, what: str) -> None:
-    """Refuse a text or bytes that are too long to be stored."""
-    if len(data) > LARGEST_TEXT:
-        problem = f"a durable store takes at most {LARGEST_TEXT} bytes at once, got {len(data)} as {what}"
-        raise ValueError(f"{problem}: keep them elsewhere and store where they are")
-
-
-def _check_json(value: Any, what: str, takes: str, path: tuple[Any, ...] = ()) -> None:
-    """Raise ValueError naming the part of a value that JSON does not have, or that not every process could read."""
-    if value is None or isinstance(value, str) or (isinstance(value, float) and isfinite(value)):
-        return
-    if isinstance(value, int):
-        if value.bit_length() > _MOST_BITS:
-            most = f"whole numbers of at most {_MOST_DIGITS} digits"
-            raise ValueError(f"a durable store takes {most}, got more in {what}: write a text")
-        return
-    is_known = isinstance(value, (list, tuple, dict))
-    if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
-        try:
-            keys = [_to_json({key: 0})[1:-4] for key in value]
-        except (TypeError, ValueError):
-            is_known = False
-        else:
-            again = next((key for i, key in enumerate(keys) if key in keys[:i]), None)
-            if again is not None:
-                problem = f"a durable store writes keys as texts, and {what} would have the key {again} twice"
-                raise ValueError(f"{problem}: rename one of the two")
-    if not is_known:
-        place = "".join(f"[{key!r}]" for key in path)
-        place = f" at {place if len(place) < _LONG_PATH else f'{place[:_LONG_PATH]}…'}" if place else ""
-        raise ValueError(f"a durable store takes {takes}, got {brief(value)} as {what}{place}: {_way_out(value)}")
-    if len(path) == DEEPEST:
-        problem = f"a durable store takes at most {DEEPEST} levels of nesting, got more in {what}"
-        raise ValueError(f"{problem}: flatten it; nothing may contain itself")
-    for key, part in value.items() if isinstance(value, dict) else enumerate(value):
-        _check_json(part, what, takes, (*path, key))
-
-
-def brief(value: Any) -> str:
-    """Return a value as a few words."""
-    kind = f"a {type(value).__name__}"
-    try:
-        text = kind if isinstance(value, (list, tuple, dict)) else repr(value)
-    except ValueError:  # a whole number of too many digits
-        text = kind
-    return text if len(text) <= 80 else f"{text[:77]}…"
-
-
-def _way_out(part: Any) -> str:
-    if isinstance(part, float) and not isfinite(part):
-        return "JSON has no such number, so give None or a text instead"
-    if isinstance(part, dict):
-        return "keys must be texts"
-    if hasattr(part, "tolist"):
-        return "convert it, for example with .tolist()"
-    return "convert it to texts, numbers, and lists or dictionaries of them"
 
 
 class Item(NamedTuple):
@@ -205,6 +100,11 @@ class Objects(dict[int, Item]):
 
     unpack = pack_label = pack
 
+    def stored(self, t: int) -> ItemRow | None:
+        """Return the row of round t as a store would keep it; raise ValueError about features that none can."""
+        item = self.get(t)
+        return None if item is None else row_of(t, item._replace(payload=encode_payload(item.payload)))
+
 
 def row_checksum(t: int, body: Any, play: Any, payload: Any) -> int:
     """Return a checksum of a row and the round it belongs to; -1 of what is no row."""
@@ -214,13 +114,34 @@ def row_checksum(t: int, body: Any, play: Any, payload: Any) -> int:
 
 
 def encode_payload(payload: Any) -> bytes | None:
-    """Return a payload as bytes: bytes as they are, JSON values as text."""
+    """Return a payload as bytes: bytes as they are, other values as text."""
     if payload is None:
         return None
-    if isinstance(payload, bytes):
-        _check_length(payload, "features")
+    if type(payload) is bytes:
+        check_length(payload, "features")
         return _BYTES + payload
-    return _JSON + text_of(payload, "features", "JSON values or bytes").encode()
+    text = text_of(payload, "features")
+    return (_TYPED if has_marks(text) else _JSON) + text.encode()
+
+
+def _labels(gathered: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the labels of a row as JSON has them, under the name that says how to read them."""
+    plain = [encoded(label, "a label") for label in gathered]
+    return {_TYPED_LABELS if has_marks(to_json(plain)) else _LABELS: plain}
+
+
+def row_of(t: int, item: Item) -> ItemRow:
+    """Return the row of round t, whose payload is packed."""
+    body = {
+        "id": plain_id(item.id),
+        "tracked": item.tracked,
+        "released": [plain_id(id) for id in item.released],
+        "answer": int(item.answer),
+        **(_labels(item.gathered) if item.gathered else {_LABELS: ()}),
+        "keys": [plain_id(key) for key in item.keys],
+    }
+    play, text = b"" if item.play is None else item.play.tobytes(), to_json(body)
+    return ItemRow(text, play, item.payload, row_checksum(t, text, play, item.payload))
 
 
 class Rows:
@@ -234,11 +155,9 @@ class Rows:
     def get(self, t: int) -> Item | None:
         """Return the item of round t, its payload packed; raise StoreError if its row is damaged or unreadable here."""
         kept = self._kept.get(t)
-        row = self._store.row(t) if kept is None and t not in self.touched else None
+        row = self.stored(t) if kept is None and t not in self.touched else None
         if row is None:
             return kept
-        if row_checksum(t, *row[:3]) != row.checksum:
-            raise damaged(self._store.where, f"round {t} of tarry_items")
         try:
             body = json.loads(row.body)
             kept = Item(
@@ -248,7 +167,7 @@ class Rows:
                 answer=Answer(body["answer"]),
                 play=np.frombuffer(row.play, np.float64),  # read-only, as every play handed out
                 payload=row.payload,
-                gathered=tuple(body["gathered"]),
+                gathered=tuple(decoded(body[_TYPED_LABELS]) if _TYPED_LABELS in body else body[_LABELS]),
                 keys=tuple(id_of(key) for key in body["keys"]),
             )
         except (RecursionError, ValueError, KeyError, TypeError) as error:
@@ -257,18 +176,15 @@ class Rows:
             self._kept[t] = kept
         return kept
 
+    def stored(self, t: int) -> ItemRow | None:
+        """Return the row of round t as it is in the store; raise StoreError if it is damaged."""
+        row = self._store.row(t)
+        if row is not None and row_checksum(t, *row[:3]) != row.checksum:
+            raise damaged(self._store.where, f"round {t} of tarry_items")
+        return row
+
     def __setitem__(self, t: int, item: Item) -> None:
-        body = {
-            "id": plain_id(item.id),
-            "tracked": item.tracked,
-            "released": [plain_id(id) for id in item.released],
-            "answer": int(item.answer),
-            "gathered": item.gathered,
-            "keys": [plain_id(key) for key in item.keys],
-        }
-        play = b"" if item.play is None else item.play.tobytes()
-        text = _to_json(body)
-        self.touched[t] = ItemRow(text, play, item.payload, row_checksum(t, text, play, item.payload))
+        self.touched[t] = row_of(t, item)
         if t > 0:
             self._kept[t] = item
 
@@ -289,11 +205,14 @@ class Rows:
         if payload[:1] == _BYTES:
             return bytes(payload[1:])
         try:
-            return json.loads(payload[1:])
+            plain = json.loads(payload[1:])
+            return decoded(plain) if payload[:1] == _TYPED else plain
         except (RecursionError, ValueError) as error:
             said = brief(str(error))
             raise Unreadable(f"the features stored here cannot be read ({said}): expire their round") from error
 
     def pack_label(self, label: Any, what: str) -> Any:
         """Return a label as other processes will read it; the caller's own object may change."""
-        return json.loads(text_of(label, what))
+        text = text_of(label, what)
+        plain = json.loads(text)
+        return decoded(plain) if has_marks(text) else plain

@@ -15,18 +15,17 @@ from tarry.learners import Idle
 from tarry.live import batches, outbox
 from tarry.live.base import StoredObject, make_or_open
 from tarry.live.configuration import JOIN, LABELS, MISSING, OUTBOX, RELEASE, WINDOW, Configuration
-from tarry.live.core import NOW
 from tarry.live.encoding import Item, as_id
 from tarry.live.labels import FIRST, RULES, UNSAID, as_gathered, as_missing, check_label
 from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
 from tarry.live.outbox import Row, new_row
 from tarry.live.status import Estimate, estimate_now
 from tarry.live.stores import MAIN, POWER, Store
+from tarry.live.windows import moment_of, window_options
 from tarry.outcomes import Answer
-from tarry.times import PER_SECOND, as_length, as_moment, now
+from tarry.times import AT_END_OF_WINDOW, PER_SECOND, as_length
 from tarry.tracking import Player
 
-AT_ARRIVAL, AT_END_OF_WINDOW = RELEASES = ("arrival", "window")
 _NOTHING = np.zeros(1)
 
 
@@ -67,7 +66,7 @@ class LabelJoin(StoredObject):
     gradients over the rows that come out are unbiased for all decisions, also when the delay depends
     on the label. ``decide(size=…)`` says what a decision counts for, such as the value of a basket: sums of labels of
     about that size come out with less variance. Features are stored for tracked decisions only: anything in memory,
-    JSON values or bytes in a durable ``store`` (see :class:`tarry.Session` for ``store``, ``name``, ``durability``).
+    what docs/live.md lists in a durable ``store`` (see :class:`tarry.Session` for ``store``, ``name``, ``durability``).
 
     ``labels`` says what happens when a decision may have several: ``"first"`` ends it (default); with ``"last"``,
     ``"sum"`` or ``"all"`` labels gather until :meth:`finish`, or the end of a window, gives the row.
@@ -104,7 +103,7 @@ class LabelJoin(StoredObject):
         rng: Any = None,
         memory: int = 1_000_000,
     ) -> None:
-        options = {LABELS: as_choice(labels, LABELS, RULES)} | _window_options(labels, window, missing, release)
+        options = {LABELS: as_choice(labels, LABELS, RULES)} | window_options(labels, window, missing, release)
         if outbox:
             options[OUTBOX] = True
         if getattr(scheduler, "withholds_feedback", False):
@@ -147,20 +146,12 @@ class LabelJoin(StoredObject):
 
     def _open(self, moment: int, size: float | None, id: Hashable, delay: int | None, features: Any) -> Item:
         opened = self._tracker.open(id, delay, features, size, moment + self._window)
-        self._note(moment)
+        self._tracker.slots.note(moment)
         return opened
 
     def _moment(self, at: Any) -> int:
         """Return the moment of an event in a join with windows; refuse one elsewhere."""
-        if self._window:
-            return now() if at is None else as_moment(at, "at")
-        raise ValueError(f"this join has no window, so a moment means nothing to it, got {at!r}: make it with window=…")
-
-    def _note(self, moment: int) -> None:
-        """Remember the latest moment that was told."""
-        marks = self._tracker.slots.marks
-        if moment > marks[NOW]:
-            marks[NOW] = moment
+        return moment_of(at, self._window, "this join")
 
     def decide_many(
         self,
@@ -192,7 +183,7 @@ class LabelJoin(StoredObject):
 
     def _open_many(self, moments: list[int], sizes: Any, names: list[Any], delays: Any, rows: Any) -> list[Item]:
         opened = self._tracker.open_many(names, delays, rows, sizes, [moment + self._window for moment in moments])
-        self._note(max(moments, default=0))
+        self._tracker.slots.note(max(moments, default=0))
         return opened
 
     def _moments(self, at: Any, count: int) -> list[int]:
@@ -216,7 +207,9 @@ class LabelJoin(StoredObject):
         if self._gathers or self._has_outbox or (kind is not int and (kind is not float or not isfinite(label))):
             label = self._checked(id, label)
         key = None if key is None else as_id(key)
-        work = partial(self._label_at, self._moment(at)) if self._window or at is not None else self._label
+        work: Callable[..., _Told] = self._gather if self._gathers else self._end
+        if self._window or at is not None:
+            work = partial(self._label_at, self._moment(at))
         return self._turns.change(work, id, label, key)[1]
 
     def label_many(
@@ -231,7 +224,8 @@ class LabelJoin(StoredObject):
         names, values, marks, at = batches.labels_of(ids, labels, keys, at)
         checked = [self._checked(*pair) for pair in zip(names, values, strict=True)]
         if not self._window and at is None:
-            return self._turns.change(self._each, self._label, names, zip(checked, marks, strict=True))
+            work = self._gather if self._gathers else self._end
+            return self._turns.change(self._each, work, names, zip(checked, marks, strict=True))
         moments = self._moments(at, len(names))
         step = lambda id, label, key, moment: self._label_at(moment, id, label, key)  # noqa: E731 - the order of columns
         return self._turns.change(self._each, step, names, zip(checked, marks, moments, strict=True))
@@ -251,15 +245,15 @@ class LabelJoin(StoredObject):
         return label
 
     def _label_at(self, moment: int, id: Hashable, label: Any, key: Hashable) -> _Told:
-        self._note(moment)
+        self._tracker.slots.note(moment)
+        if self._gathers:
+            return self._gather(id, label, key, moment)
         if self._tracker.refuse_outside(id, moment):
             return Answer.OUTSIDE, None
-        return self._label(id, label, key)
+        return self._end(id, label)
 
-    def _label(self, id: Hashable, label: Any, key: Hashable) -> _Told:
-        if not self._gathers:
-            return self._end(id, label)
-        return self._tracker.gather(id, label, key, several=self._labels != FIRST), None
+    def _gather(self, id: Hashable, label: Any, key: Hashable, moment: int | None = None) -> _Told:
+        return self._tracker.gather(id, label, key, several=self._labels != FIRST, moment=moment), None
 
     def finish(self, id: Hashable, missing: Any = UNSAID) -> Row | None:
         """End the window of a decision now; return its row, with the labels gathered.
@@ -276,7 +270,8 @@ class LabelJoin(StoredObject):
         names = batches.as_ids(ids)
         if missing is UNSAID and self._window:
             missing = self._missing
-        instead = [(as_missing(id, missing, self._labels),) for id in names]
+        pack = self._tracker.items.pack_label  # an outbox keeps it
+        instead = [(as_missing(id, missing, self._labels, pack),) for id in names]
         return self._turns.change(self._each, self._finish, names, instead)
 
     def _finish(self, id: Hashable, label: Any) -> _Told:
@@ -286,14 +281,13 @@ class LabelJoin(StoredObject):
             label = RULES[self._labels](waiting.gathered)
         return self._end(id, label)
 
-    def _end(self, id: Hashable, label: Any, *, ended: bool = False) -> _Told:
+    def _end(self, id: Hashable, label: Any, _: Any = None, *, ended: bool = False) -> _Told:
         tracker = self._tracker
         (status, weight), item = tracker.answer(id, _NOTHING, label, ended=ended)
         if status is not Answer.USED or item is None:
             return status, None
         slots = tracker.slots
-        features, relative = tracker.items.unpack(item.payload), weight / slots.mean_weight()
-        row = new_row((features, label, weight, item.id, relative, slots.given))
+        row = new_row((tracker.items.unpack(item.payload), label, weight, item.id, *slots.place_of(weight)))
         if self._has_outbox:
             outbox.keep(tracker, row, item)
         return status, row
@@ -317,7 +311,7 @@ class LabelJoin(StoredObject):
     def _advance(self, moment: int, *_: Any) -> list[Row]:
         tracker = self._tracker
         rows: list[Row | None] = []
-        self._note(moment)
+        self._tracker.slots.note(moment)
         for t in tracker.slots.ended(moment):
             item = tracker.readable(t)
             if item is None:  # this process cannot read it: that must not keep the others waiting
@@ -416,7 +410,8 @@ class LabelJoin(StoredObject):
             if self._window:
                 yield from self._ended(ends, moment - 1)  # a label may come in the last moment of its window
             if is_label:
-                step = partial(self._label_at, moment) if self._window else self._label
+                # Without a window labels do not gather here.
+                step = partial(self._label_at, moment) if self._window else self._end
                 row = self._turns.change(step, ids[i], self._checked(ids.pop(i), log.labels[i]))[1]
                 if row is not None:
                     yield row
@@ -435,25 +430,3 @@ class LabelJoin(StoredObject):
             while ends and ends[0] <= moment:
                 ends.popleft()
             yield from self._turns.change(self._advance, moment)
-
-
-def _window_options(labels: str, window: Any, missing: Any, release: str | None) -> dict[str, Any]:
-    """Return what a join keeps of its window, as stores have it: seconds, a label and when rows come out."""
-    if window is None:
-        for name, given, unsaid in (("missing", missing, UNSAID), ("release", release, None)):
-            if given is not unsaid:
-                raise ValueError(
-                    f"{name} is about windows, got {given!r}: give window=… too, such as '30d', or leave it"
-                )
-        return {}
-    chosen = AT_END_OF_WINDOW if release is None else as_choice(release, "release", RELEASES)
-    if chosen == AT_ARRIVAL and labels != FIRST:
-        raise ValueError(
-            f"labels={labels!r} gathers labels until the window ends, so release must be {AT_END_OF_WINDOW!r}, "
-            f"got {release!r}: leave it out"
-        )
-    return {
-        WINDOW: as_length(window, WINDOW) / PER_SECOND,
-        MISSING: as_missing("a decision without one", missing, labels),
-        RELEASE: chosen,
-    }

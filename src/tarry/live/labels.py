@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable
 from decimal import Decimal
 from math import isfinite
@@ -11,7 +12,7 @@ import numpy as np
 
 from tarry.live import batches
 from tarry.live.core import LARGEST
-from tarry.live.encoding import brief
+from tarry.live.values import brief, has_marks, text_of
 
 FIRST, SUM = "first", "sum"
 # What the labels that have gathered come to.
@@ -68,11 +69,19 @@ def as_gathered(id: Hashable, label: Any, rule: str, pack: Callable[[Any, str], 
     return plain if isinstance(plain, (list, tuple, dict)) else pack(plain, what)
 
 
-def as_missing(id: Hashable, missing: Any, rule: str) -> Any:
+def as_missing(id: Hashable, missing: Any, rule: str, pack: Callable[[Any, str], Any]) -> Any:
     """Return what stands for a decision without labels: None, what could have been one, or what none come to."""
     if missing is UNSAID:
         return _NONE.get(rule, lambda: None)()
-    return None if missing is None else as_gathered(id, missing, rule, lambda label, _: label)
+    return None if missing is None else as_gathered(id, missing, rule, pack)
+
+
+def as_json(label: Any, what: str) -> Any:
+    """Return a label that a configuration can hold; raise ValueError about any other."""
+    text = text_of(label, what)
+    if has_marks(text):
+        raise ValueError(f"{what} must be a JSON value, got {brief(label)}: give a number, a text, or a list of them")
+    return json.loads(text)
 
 
 def plain_label(label: Any) -> Any:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tarry.live import batches
-from tarry.live.encoding import brief
 from tarry.live.labels import is_endless
+from tarry.live.values import brief
 from tarry.times import as_moment
 
 DROP, DELIVER = AT_END = ("drop", "deliver")  # labels after the last decision of a log

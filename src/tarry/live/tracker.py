@@ -86,11 +86,18 @@ class Tracker:
         return naming == OURS if naming else None
 
     def open(
-        self, id: Hashable, delay: int | None, payload: Any, size: float | None = None, due: int | None = None
+        self,
+        id: Hashable,
+        delay: int | None,
+        payload: Any,
+        size: float | None = None,
+        due: int | None = None,
+        context: np.ndarray | None = None,
     ) -> Item:
         """Begin a round, or return the round that already has this id. Bad arguments begin nothing.
 
-        ``due`` is the moment at which the window of the round ends, where rounds have windows.
+        ``due`` is the moment at which the window of the round ends, where rounds have windows; ``context`` is what
+        the learner sees before it plays.
         """
         if size is not None:
             size = self.slots.as_size(size)
@@ -108,7 +115,7 @@ class Tracker:
                 self._refuse_naming(naming)
         elif naming == CALLERS:
             self._refuse_naming(naming)
-        return self._begin(id, -1 if delay is None else delay, payload, 1.0 if size is None else size, due)
+        return self._begin(id, -1 if delay is None else delay, payload, 1.0 if size is None else size, due, context)
 
     def open_many(
         self,
@@ -117,11 +124,13 @@ class Tracker:
         payloads: list[Any],
         sizes: list[Any] | None = None,
         due: list[int] | None = None,
+        contexts: list[np.ndarray] | None = None,
     ) -> list[Item]:
         """Begin rounds one after the other; bad arguments begin none of them."""
         listed = [None] * len(ids) if sizes is None else sizes
         ends = [None] * len(ids) if due is None else due
-        for what, given in (("delays", delays), ("sizes", listed), ("moments", ends)):
+        shown = [None] * len(ids) if contexts is None else contexts
+        for what, given in (("delays", delays), ("sizes", listed), ("moments", ends), ("contexts", shown)):
             if len(given) != len(ids):
                 raise ValueError(f"there are {len(ids)} rounds and {len(given)} {what}: give one each")
         for i, size in enumerate(listed):
@@ -136,7 +145,7 @@ class Tracker:
         other = bool(ids) and naming not in (UNDECIDED, CALLERS if named else OURS)
         if other and not (named and all(self.find(id) is not None for id in named)):
             self._refuse_naming(naming)
-        return [self.open(*row) for row in zip(ids, delays, payloads, listed, ends, strict=True)]
+        return [self.open(*row) for row in zip(ids, delays, payloads, listed, ends, shown, strict=True)]
 
     def _disclosed(self, delay: int | None) -> int | None:
         """Return the delay that is told with a round, in the clairvoyant model only."""
@@ -151,16 +160,19 @@ class Tracker:
         used = "round numbers" if naming == OURS else "your own ids"
         raise ValueError(f"this {self.configuration.kind} has used {used} so far: give ids always or never")
 
-    def _begin(self, id: Hashable, delay: int, payload: Any, size: float, due: int | None) -> Item:
+    def _begin(
+        self, id: Hashable, delay: int, payload: Any, size: float, due: int | None, context: np.ndarray | None
+    ) -> Item:
         slots = self.slots
-        slot = slots.open(delay, size)
+        slot = slots.open(delay, size, context)
         counts = slots.counts
         t = counts[ROUNDS]
         if t == 1:
             counts[NAMING] = OURS if id is None else CALLERS
         released: tuple[Hashable, ...] = ()
         if slots.table[RELEASED]:
-            released = tuple([self._release(past) for past in slots.released()])
+            for past in slots.released():
+                released += (self._release(past),)
         play = _NOWHERE
         if self._plays:
             play = slots.state.play.copy()
@@ -197,9 +209,9 @@ class Tracker:
     def _forget(self, t: int, item: Item | None) -> None:
         """Forget what belonged to a round that has lost its slot, unless it is recent."""
         self.tracked.discard(t)
-        if item is not None and self.ids is not None and t <= self.forgotten:
+        if self.ids is not None and item is not None and t <= self.forgotten:
             self.ids.forget(item.id)
-        if t <= self.rounds - self.recent:
+        if t <= self.slots.counts[ROUNDS] - self.recent:
             self.items.pop(t, None)
         elif item is not None and (item.payload is not None or item.gathered):
             self.items[t] = _new_item((*item[:5], None, (), ()))
@@ -279,15 +291,17 @@ class Tracker:
     def item(self, t: int) -> Item | None:
         """Return what is kept of round t, if it is tracked or recent."""
         kept: Item | None = self.items.get(t)
+        if kept is not None:
+            return kept
         first = max(self.rounds - self.recent, self.configuration.forgotten) + 1  # of those that are kept
-        if kept is None and (t in self.tracked or first <= t <= self.rounds):
+        if t in self.tracked or first <= t <= self.rounds:
             raise StoreError(f"the store has lost the row of round {t}: restore a copy of it")
         return kept
 
     def readable(self, t: int) -> Item | None:
         """Return what is kept of round t, or None if this process cannot read it: that harms the round alone."""
         try:
-            return self.item(t)
+            return self.items.get(t) or self.item(t)  # one call less where there is one
         except Unreadable:
             return None
 
@@ -351,26 +365,28 @@ class Tracker:
     def refuse_outside(self, id: Hashable, moment: int) -> bool:
         """Return whether a moment lies after the window of a tracked round; if so, count the call as OUTSIDE."""
         t = self.find(as_id(id))
-        is_outside = t is not None and t in self.tracked and moment > self.slots.end_of(t)
-        if is_outside:
-            self.slots.count(Answer.OUTSIDE)
-        return is_outside
+        return t is not None and t in self.tracked and self.slots.is_outside(t, moment)
 
-    def gather(self, id: Hashable, label: Any, key: Hashable = None, *, several: bool = True) -> Answer:
+    def gather(
+        self, id: Hashable, label: Any, key: Hashable = None, *, several: bool = True, moment: int | None = None
+    ) -> Answer:
         """Keep a label with a tracked round and let it wait on; return PENDING, or why it is not kept.
 
-        A label whose key has come before is a duplicate, and unless there may be ``several``, so is every second one.
+        One whose ``moment`` lies after the window of its round is OUTSIDE. A label whose key has come before is a
+        duplicate, and unless there may be ``several``, so is every second one.
         Keys are kept as long as the labels.
         """
         t = self.find(as_id(id))
         item = self.item(t) if t is not None and t in self.tracked else None
         if t is None or item is None:
             answer = self._refusal(t) or Answer(self.fates.fate(t or 0))
+        elif moment is not None and moment > self.slots.end_of(t):
+            answer = Answer.OUTSIDE
         elif (key is not None and key in item.keys) or (item.gathered and not several):
             answer = Answer.DUPLICATE
         else:
             keys = item.keys if key is None else (*item.keys, key)
-            self.items[t] = item._replace(gathered=(*item.gathered, label), keys=keys)
+            self.items[t] = _new_item((*item[:6], (*item.gathered, label), keys))
             return Answer.PENDING
         self.slots.count(answer)
         return answer

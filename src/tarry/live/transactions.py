@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import get_ident
 from typing import Any, TypeVar
 from zlib import crc32
@@ -26,12 +26,13 @@ from tarry.live.buffers import (
     Region,
     Watched,
     are_alike,
+    make_chunk,
     make_head,
     read_head,
 )
 from tarry.live.configuration import JOIN, encode, other_version, parse
 from tarry.live.core import NAMING, ROUNDS
-from tarry.live.encoding import damaged
+from tarry.live.encoding import ItemRow, damaged
 from tarry.live.stores import Change, Store
 from tarry.live.tracker import CALLERS, Tracker
 
@@ -132,31 +133,32 @@ def lay_out(tracker: Tracker, plain: dict[str, Any]) -> None:
         raise other_version(plain)
 
 
+def written(tracker: Tracker) -> tuple[str, int]:
+    """Return a configuration as it is stored, with the layout of a tracker that is just made by it, and a checksum."""
+    fresh = Tracker(tracker.configuration).slots
+    if tracker.slots.is_former:
+        fresh.lay_out_as_before()
+    text = encode(tracker.configuration, fresh.layout)
+    return text, crc32(text.encode())
+
+
 class Stored(Turns):
     """Calls on a tracker that a store keeps: each is one transaction."""
 
-    def __init__(self, tracker: Tracker, store: Store, written: tuple[str, int] | None = None) -> None:
+    def __init__(self, tracker: Tracker, store: Store, found: tuple[str, int] | None = None) -> None:
         super().__init__(tracker)
         self.store, self._rows = store, tracker.items
-        self._written, self._configuration = written, tracker.configuration  # as they are in the store
+        self._written, self._configuration = found, tracker.configuration  # as they are in the store
         self._head: Chunk | None = None  # where the tracker stands; None: it must be loaded from the store
         self._state = Watched(tracker.slots.buffer)
 
     def create(self) -> bool:
         """Store the session before its first round; False if it is there already."""
-        written, change = self._text(), self._changed(1, 0)
-        made = self.store.create(*written, change)
+        text, change = written(self.tracker), self._changed(1, 0)
+        made = self.store.create(*text, change)
         if made:
-            self._head, self._written = change.head, written
+            self._head, self._written = change.head, text
         return made
-
-    def _text(self) -> tuple[str, int]:
-        """Return the configuration as it is stored, with the layout of a tracker that is just made by it."""
-        fresh = Tracker(self.tracker.configuration).slots
-        if self.tracker.slots.is_former:
-            fresh.lay_out_as_before()
-        text = encode(self.tracker.configuration, fresh.layout)
-        return text, crc32(text.encode())
 
     def change(self, work: Callable[..., T], a: Any = None, b: Any = None, c: Any = None, *, writes: bool = True) -> T:
         """Return what a function of three arguments returns that may change the tracker, made durable."""
@@ -312,7 +314,7 @@ class Stored(Turns):
         total = sum([region.total for region in regions.values()])
         token = int.from_bytes(os.urandom(4), "little")  # another history has another, but for one chance in 2³²
         head = make_head(version, self.tracker.slots.size, token, total)
-        return Change(head, chunks, rows, self._text() if is_other else None)
+        return Change(head, chunks, rows, written(self.tracker) if is_other else None)
 
     def _is_changed(self) -> bool:
         is_other = self.tracker.configuration is not self._configuration
@@ -326,6 +328,18 @@ class Stored(Turns):
         if self.tracker.ids is not None:
             regions[IDS] = self.tracker.ids
         return regions
+
+    def fill(self, slots: int, chunks: Mapping[str, Mapping[int, bytes]], rows: Mapping[int, ItemRow]) -> None:
+        """Take the bytes of another tracker of this configuration before :meth:`create` stores them."""
+        if slots != self.tracker.slots.size:
+            self.tracker.slots.clear(slots)
+        if IDS in chunks:
+            self.tracker.ids = Ids(self.tracker.memory, self.tracker.configuration.seed)
+        for name, region in self._regions().items():
+            for i, data in chunks.get(name, {}).items():
+                region.load(make_chunk(i, 0, data))
+            region.renew()
+        self._rows.touched.update(rows)
 
     def _rollback(self) -> None:
         try:

@@ -29,6 +29,10 @@ class RowSource(Parameters):
 
     def __init_subclass__(cls) -> None:
         register_methods(cls, (fetch, value_in, gradient_in, row_in, allocate, react, see, face))
+        if "fetch" in vars(cls):  # shortcuts of an ancestor would read other rows
+            for shortcut in (value_in, gradient_in, row_in):
+                if shortcut.__name__ not in vars(cls) and shortcut.default is not None:
+                    shortcut.on(cls)(shortcut.default)
 
     @property
     def horizon(self) -> int | None:
@@ -150,6 +154,16 @@ def value(loss: Losses, row: Vector, x: Vector) -> float:
 @verb
 def gradient(loss: Losses, row: Vector, x: Vector, out: Vector) -> None:
     """Write a subgradient of this row's loss at x."""
+
+
+def shape_of(losses: Any) -> tuple[float, float] | None:
+    """Return what losses answer to ``isotropic``, None where a subclass has another ``value`` or ``gradient``."""
+    found: tuple[float, float] | None = losses.isotropic() if hasattr(losses, "isotropic") else None
+    if found is not None:
+        home = next(cls for cls in type(losses).__mro__ if "isotropic" in vars(cls))
+        if any(one.find(home) is not one.find(type(losses)) for one in (value, gradient)):
+            return None
+    return found
 
 
 @verb_with_default
@@ -280,6 +294,11 @@ class Listed(RowSource, init=False):
         gradient(loss, self.values[t - 1], x, out)
 
 
+def is_table(rows: RowSource) -> bool:
+    """Return whether rows are the ``values`` of a table: a user's subclass may fetch others."""
+    return isinstance(rows, Listed) and fetch.find(type(rows)) is Listed.fetch
+
+
 class Reacting(RowSource):
     """Base of rows that react to the plays before them: an adversary, with a state of its own for every seed.
 
@@ -337,7 +356,7 @@ def with_offsets(rows: Rows, name: str, offsets: ArrayLike | None) -> tuple[Any,
     made = as_rows(rows, name)
     if offsets is None:
         return made, 0
-    if not isinstance(made, Listed):
+    if not is_table(made):
         raise ValueError(f"offsets go with {name} given as an array, got {type(made).__name__}: leave them out")
     return Listed(np.column_stack((made.values, as_column(offsets, "offsets", made))), name), 1
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from tarry.checks import as_int, as_nonnegative
 from tarry.errors import ArgumentError
 from tarry.kernel import as_step
-from tarry.losses.base import CHUNK, Listed, Losses, Region, Rows, RowSource, Vector, as_rows, gradient, value
+from tarry.losses.base import CHUNK, Losses, Region, Rows, RowSource, Vector, as_rows, gradient, is_table, value
 
 
 class Stated(Losses, init=False):
@@ -214,7 +214,7 @@ class Batched(Stated, init=False):
         """
         for start in range(first, last + 1, CHUNK):
             rounds = range(start, min(start + CHUNK, last + 1))
-            if isinstance(self.rows, Listed):
+            if is_table(self.rows):
                 rows = self.rows.values[rounds.start - 1 : rounds.stop - 1]
             else:
                 rows = np.array([self.row(t) for t in rounds])

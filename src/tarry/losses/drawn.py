@@ -2,8 +2,9 @@
 
     row_t = finish(drift·v + noise·z_b/√k),   b = ⌊(t − 1)/block⌋,   z_b ~ N(0, I)
 
-with v uniform on the unit sphere of R^k, drawn once. Normals take several times as long as a round: the first rounds of
-a game are drawn once into a table (``in_table``) that seeds, players, capacities and comparators share.
+with v uniform on the unit sphere of R^k, drawn once. Normals take several times as long as a round, ten of them 145 ns
+(130 in a plain C loop of the same bits): the first rounds of a game are drawn once into a table (``in_table``) that
+seeds, players, capacities and comparators share.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Linear(base.Ridged, init=False):
         return self.ridge, 1.0
 
     def _extremes(self, domain: base.Region) -> tuple[float, float]:
-        if not isinstance(self.rows, base.Listed):
+        if not base.is_table(self.rows):
             largest = float(self.rows.largest_norm())
             return largest, largest * base.reach(domain)
         steepest = highest = 0.0
@@ -53,7 +53,7 @@ class Linear(base.Ridged, init=False):
         return steepest if self.beyond else self.rows.largest_norm(), highest
 
     def corner_range(self) -> tuple[float, float] | None:
-        if not isinstance(self.rows, base.Listed):
+        if not base.is_table(self.rows):
             return None
         least, largest = inf, -inf
         for part in self.rows.chunks():
@@ -111,7 +111,7 @@ class Quadratic(base.Ridged, init=False):
 
     def _extremes(self, domain: base.Region) -> tuple[float, float]:
         radius, center = float(domain.outer_radius), domain.center
-        if not isinstance(self.rows, base.Listed):
+        if not base.is_table(self.rows):
             away = self.rows.largest_norm() + float(np.linalg.norm(center)) + radius
             return self.curvature * away, self.curvature * away**2 / 2
         steepest = highest = 0.0
@@ -174,6 +174,20 @@ class Distance(base.Ridged, init=False):
     def _extremes(self, domain: base.Region) -> tuple[float, float]:
         away = self.rows.largest_norm() + float(np.linalg.norm(domain.center)) + float(domain.outer_radius)
         return self.scale, float(self.scale * away)
+
+    def hessian(self, x: base.Vector, horizon: int) -> base.Vector:
+        """Return the second derivative at x of the sum over rounds 1..horizon; rows must be listed."""
+        out, k = np.zeros((x.size, x.size)), x.size
+        for rows in base.Listed.make(self.rows.values[:horizon]).chunks():
+            apart = x - rows
+            squares = np.einsum("ij,ij->i", apart, apart)
+            # Within scale·μ of the target the loss is a parabola, farther out a cone.
+            is_far = squares > (self.scale * self.smoothing) ** 2
+            pull = self.scale / np.sqrt(squares[is_far])
+            cone = apart[is_far] * np.sqrt(pull / squares[is_far])[:, None]
+            steep = float(pull.sum()) + np.count_nonzero(~is_far) / max(self.smoothing, 1e-300)
+            out += steep * np.eye(k) - cone.T @ cone
+        return out + horizon * self.ridge * np.eye(k)
 
     def support(self, row: base.Vector, x: base.Vector, height: float) -> float:
         away = sqrt(_square_distance(row, x))

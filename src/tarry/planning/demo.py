@@ -27,8 +27,7 @@ STORY = (
     f"Half of the rounds pull one way and answer within about {MEAN_DELAYS[0]} rounds; the other half pull harder the "
     f"other way and answer after about {MEAN_DELAYS[1]}. A policy that hears the quick ones more often learns the "
     "wrong thing, and the more surely the more it hears: that is what happens to labels that time out or are pushed "
-    "out of a full buffer. Weighted policies are right on average; of these VarOpt sees the most labels and so errs "
-    "least."
+    "out of a full buffer. Weighted policies are right on average, and of these VarOpt sees the most labels."
 )
 
 

@@ -13,7 +13,16 @@ from tarry.delays.base import Delays, array, backlog_of
 from tarry.errors import ArgumentError
 from tarry.game.problem import as_sizes, check_delays
 from tarry.outcomes import html_facts
-from tarry.planning.measure import LARGEST_ERROR, Backlog, Figures, Workload, describe, measure
+from tarry.planning.measure import (
+    LARGEST_ERROR,
+    Backlog,
+    Figures,
+    Workload,
+    by_quarter,
+    comes_in_time,
+    describe,
+    measure,
+)
 from tarry.planning.policies import TAIL, Conditions, Policy, choose_policies
 
 if TYPE_CHECKING:
@@ -21,6 +30,8 @@ if TYPE_CHECKING:
 
 LARGEST_SATURATION = 0.01  # of rounds: what a calibrated scheduler may refuse
 ALL_BUT_EQUAL = 0.02  # of effective sample size: below what replays can tell apart
+UNEVEN = 1.15  # times what another quarter sees: then a plan is no guide to the next log
+SHORT = 40  # decisions: of fewer a quarter says nothing
 AMPLE = 8  # slots for each round of the largest backlog: there also the paper's coin is 1
 
 Progress = Callable[[str], None]
@@ -42,6 +53,8 @@ class Plan:
     choice: Figures | None
     beyond: Figures | None = None
     left_out: tuple[str, ...] = ()  # schedulers that were named and take no sizes
+    tried: Figures | None = None  # what the quarters were tried with: the choice, or the smallest capacity given
+    quarters: tuple[float, ...] = ()  # the share seen in each quarter of the decisions, a log of its own
 
     @property
     def capacity(self) -> int | None:
@@ -54,10 +67,10 @@ class Plan:
         import polars as pl
 
         frame = pl.DataFrame(self.figures, schema=list(Figures._fields), orient="row")
-        rate = self.backlog.per_day
+        rate, labels = self.backlog.per_day, self.backlog.horizon - self.backlog.truncated
+        daily = pl.col("effective") * (rate * self.backlog.answered) if rate else pl.lit(None, pl.Float64)
         return frame.with_columns(
-            (pl.col("effective") * self.backlog.horizon).alias("effective_sample_size"),
-            (pl.col("effective") * rate if rate else pl.lit(None, pl.Float64)).alias("effective_per_day"),
+            (pl.col("effective") * labels).alias("effective_sample_size"), daily.alias("effective_per_day")
         )
 
     @property
@@ -72,20 +85,37 @@ class Plan:
                     f"it would take {self.beyond.capacity:,} slots with {self.beyond.scheduler}, or a lower target"
                 )
             return f"No capacity tried reaches {asked} without bias: {way_out}."
-        best, rate = self.choice, self.backlog.per_day
-        daily = f" ({best.effective * rate:,.0f} effective labels a day)" if rate else ""
+        best, answered = self.choice, self.backlog.answered
+        daily = self.daily(best)
+        per_day = "" if daily is None else f" ({few(daily)} effective labels a day)"
         return (
-            f"{best.capacity:,} slots with {best.scheduler} are enough: {best.seen:.0%} of labels are seen, they are "
-            f"worth {best.effective:.0%} of all of them{daily}, and standard errors grow {best.error_factor:.2f}-fold."
+            f"{best.capacity:,} slots with {best.scheduler} are enough: labels of {share(best.seen)} of decisions are "
+            f"seen, where {share(answered)} are answered; they are worth {best.effective:.0%} of all labels{per_day}, "
+            f"and standard errors grow {best.error_factor:.2f}-fold."
         )
+
+    def daily(self, figures: Figures) -> float | None:
+        """Return the effective labels a day, None where decisions a day are not known."""
+        rate = self.backlog.per_day
+        return None if rate is None else figures.effective * rate * self.backlog.answered
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before trusting the numbers."""
-        if not self.left_out:
-            return self.backlog.warnings
-        left = f"left out: {', '.join(self.left_out)}; VarOpt alone takes sizes, so name no other, or leave sizes out"
-        return (*self.backlog.warnings, left)
+        found = list(self.backlog.warnings)
+        if self.tried is not None and max(self.quarters) > UNEVEN * min(self.quarters):
+            steps = np.diff(self.quarters)
+            is_trend = bool(np.all(steps > 0) or np.all(steps < 0))
+            what = "has a trend" if is_trend else "is uneven"
+            seen = ", ".join(map(share, self.quarters))
+            found.append(
+                f"the log {what}: of its four quarters, each by itself, {self.tried.scheduler} with "
+                f"{self.tried.capacity:,} slots sees {seen}, and what comes next may differ from this plan as much"
+            )
+        if self.left_out:
+            left = ", ".join(self.left_out)
+            found.append(f"left out: {left}; VarOpt alone takes sizes, so name no other, or leave sizes out")
+        return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and text, for JSON."""
@@ -98,6 +128,7 @@ class Plan:
             "beyond": None if self.beyond is None else {n: getattr(self.beyond, n) for n in ("capacity", "scheduler")},
             "recommendation": self.recommendation,
             "warnings": list(self.warnings),
+            "quarters": list(self.quarters),
             "table": self.table.to_dicts(),
         }
 
@@ -112,6 +143,16 @@ class Plan:
 
     def _repr_html_(self) -> str:
         return html_facts("Plan", {"backlog": self.backlog.sentence, "recommendation": self.recommendation})
+
+
+def few(number: float) -> str:
+    """Return a number as text: whole, but with two digits below 10."""
+    return f"{number:,.0f}" if number >= 9.95 else f"{number:.2g}"
+
+
+def share(part: float) -> str:
+    """Return a share as text: whole per cents, but with a digit more below 10."""
+    return f"{part:.0%}" if part >= 0.0995 else f"{part:.1%}"
 
 
 def plan(
@@ -144,7 +185,13 @@ def plan(
     (20, True, True)
     """
     check_delays(delays, may_react=False)
-    values, counts = delays.values, (as_int(seeds, "seeds", 2), as_positive(precision, "precision"))
+    values = delays.values
+    if not comes_in_time(values).any():
+        raise ValueError(
+            f"none of {values.size:,} decisions has feedback before the last one, so there is nothing to see: plan "
+            "from a longer record, or with a shorter window"
+        )
+    counts = (as_int(seeds, "seeds", 2), as_positive(precision, "precision"))
     # As a list, so that the loop is compiled once per scheduler whatever the model.
     listed = None if sizes is None else as_sizes(sizes, values.size)
     work = Workload(array(values), int(backlog_of(values).max()), preemption, *counts, listed)
@@ -166,11 +213,25 @@ def plan(
             figures += [choice if f.scheduler == choice.scheduler else f for f in row]
             figures.sort(key=lambda f: f.capacity)
     beyond = None if choice is not None else search.beyond(grid[-1])
-    backlog = describe(values, per_day, mean_delay_days, int(getattr(delays, "truncated", 0)))
+    backlog = describe(values, per_day, mean_delay_days)
     served = {one.scheduler for one in figures}
     named = policies if schedulers is not None and listed is not None else []
     left_out = tuple(policy.name for policy in named if policy.name not in served)
-    return Plan(backlog, wanted, preemption, tuple(figures), choice, beyond, left_out)
+    tried = choice if capacities is None and choice else next((one for one in figures if one.is_unbiased), None)
+    quarters: tuple[float, ...] = ()
+    if tried is not None and values.size >= SHORT:
+        quarters = by_quarter(next(p for p in policies if p.name == tried.scheduler), work, tried.capacity)
+    return Plan(
+        backlog=backlog,
+        target=wanted,
+        preemption=preemption,
+        figures=tuple(figures),
+        choice=choice,
+        beyond=beyond,
+        left_out=left_out,
+        tried=tried if quarters else None,
+        quarters=quarters,
+    )
 
 
 def _share(target: float, max_second_moment: float | None) -> float:

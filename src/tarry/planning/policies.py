@@ -160,7 +160,19 @@ def free_scheduler(name: str) -> Any:
     try:
         return find_policy(name, [policy for policy in POLICIES if policy.name in FREE]).scheduler
     except ValueError:
-        raise ArgumentError("scheduler", f"must be one of {', '.join(FREE)}", name) from None
+        remedy = """one that needs constants is a table, such as '{ type = "Timeout", age = 500 }'"""
+        raise ArgumentError("scheduler", f"must be one of {', '.join(FREE)}", name, remedy) from None
+
+
+def name_of(scheduler: Any) -> str:
+    """Return the name under which tables show a scheduler: its policy's, else its type's.
+
+    >>> name_of(schedulers.DropNewest()), name_of(schedulers.Timeout(30)), name_of(schedulers.Morris(0.5))
+    ('drop newest', 'time out', 'Morris')
+    """
+    kind = type(scheduler)
+    same = (one.name for one in POLICIES if type(one.scheduler) is kind or _key(one.name) == _key(kind.__name__))
+    return next(same, kind.__name__)
 
 
 def choose_policies(

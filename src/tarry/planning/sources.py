@@ -8,47 +8,33 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tarry import delays as laws
 from tarry.checks import as_choice, as_int, as_positive
-from tarry.delays.base import Delays
-from tarry.delays.trace import Trace, trace
+from tarry.delays.base import Delays, array
+from tarry.delays.trace import Times, Trace, as_times, trace
 from tarry.errors import ArgumentError
+from tarry.planning.columns import PARQUET, read_columns
 from tarry.planning.plan import Plan, plan
-from tarry.times import SECONDS, read_length
+from tarry.times import AT_ARRIVAL, SECONDS, as_length, as_release, read_length
 
-if TYPE_CHECKING:
-    import polars as pl
-
-# In order of preference; compared in lower case, with anything but letters and digits as an underscore.
-DECIDED = (
-    *("decided_at", "decision_at", "decision_time", "decided", "decision", "created_at", "created", "requested_at"),
-    *("request_time", "started_at", "start_time", "start", "opened_at", "clicked_at", "click_time", "issued_at"),
-    *("timestamp", "event_time", "time", "date"),
-)
-FEEDBACK = (
-    *("feedback_at", "feedback_time", "feedback", "label_at", "label_time", "labelled_at", "labeled_at", "outcome_at"),
-    *("outcome_time", "outcome", "arrived_at", "arrival_time", "arrived", "converted_at", "conversion_time"),
-    *("completed_at", "resolved_at", "closed_at", "finished_at", "finish_time", "ended_at", "end_time", "end", "label"),
-)
-PARQUET = (".parquet", ".pq")
-MISSING = ("refuse", "drop", "end", "window")  # what an empty feedback time may mean
+REFUSE, DROP, END = MISSING = ("refuse", "drop", "end")  # what an empty feedback time may mean without a window
 DAY = np.timedelta64(1, "D")
 
 NAMES = ("fixed", "uniform", "geometric", "pareto", "lognormal", "bursts", "queue")
 MODELS: dict[str, Callable[..., Delays]] = {name: getattr(laws, name) for name in NAMES}
-WHOLE = {"delay", "low", "high", "length", "slow", "fast", "servers"}  # these count decisions or servers
+WHOLE = {"window", "delay", "low", "high", "length", "slow", "fast", "servers"}  # these count decisions or servers
 
 
 class Log(NamedTuple):
     """A log as read: its delays, the columns they came from, and what time stamps tell beyond delays.
 
-    ``per_day`` and ``mean_delay_days`` are None where the columns hold numbers instead of dates.
+    ``per_day`` and ``mean_delay_days``, the mean wait up to the last decision, are None where the columns hold numbers
+    instead of dates.
     """
 
     delays: Trace
@@ -65,125 +51,97 @@ def read_log(
     *,
     decided: str | None = None,
     feedback: str | None = None,
-    missing: str = "refuse",
-    window: float | None = None,
+    missing: Any = REFUSE,
+    window: Any = None,
+    release: str | None = None,
+    day_first: bool | None = None,
 ) -> Log:
-    """Read two columns of time stamps, by the names given or by usual ones (``DECIDED``, ``FEEDBACK``).
+    """Read two columns of time stamps, by the names given or by usual ones (``columns.DECIDED``, ``FEEDBACK``).
 
     Rows need not be in order. ``missing`` says what an empty feedback time means: ``"refuse"`` the file, ``"drop"``
-    the row, ``"end"``: it waits to the end of the log, ``"window"``: it is settled ``window`` days after its decision
-    (in the column's own unit where that holds numbers).
+    the row, ``"end"``: it waits to the end of the log. ``window`` and ``release`` are those of
+    :class:`tarry.LabelJoin`: a decision is settled when its window has ended, with ``release="arrival"`` when its label
+    comes. There ``missing`` may be any label. Where columns hold numbers a window is one in their unit.
+    ``day_first`` tells 9/1/2024 from 1/9/2024 where no day of the log does.
     """
-    as_choice(missing, "missing", MISSING)
-    if (missing == "window") != (window is not None):
-        problem = "is a length in days, which goes with missing='window' (--missing window) and only with that"
-        raise ArgumentError("window", problem, window)
-    frame, start, end = _columns(Path(path), decided, feedback)
+    at_arrival = _release(window, release) == AT_ARRIVAL
+    if window is None:
+        as_choice(missing, "missing", MISSING)
+    frame, start, end = read_columns(Path(path), decided, feedback, day_first)
     rows, empty = frame.height, int(frame[end].null_count())
-    if empty and missing == "refuse":
+    if empty and window is None and missing == REFUSE:
         raise ValueError(
             f"{path} has no {end!r} in {empty:,} of {rows:,} rows: say what that means with missing= (--missing), "
-            "drop, end or window"
+            "drop or end, or give a window (--window 30d), after which a decision is settled"
         )
     kept = np.arange(rows)  # where rows stand in the file, for messages
-    if missing == "drop":
+    if missing == DROP:
         kept = np.flatnonzero(frame[end].is_not_null().to_numpy())
         frame = frame.drop_nulls(end)
-    if missing == "window":
-        frame = _settle(frame, start, end, as_positive(window, "window"))
     if frame.height == 0:
         raise ValueError(f"{path} has no row with a feedback time: a plan needs at least one")
+    never = "refuse" if window is None and missing != END else "end"
     try:
-        delays = trace(frame[start], frame[end], sort=True, never="end" if missing == "end" else "refuse")
+        delays = trace(frame[start], frame[end], sort=True, never=never)
+        made, came = as_times(frame[start], "decided_at"), as_times(frame[end], "feedback_at")
+        if window is not None:  # of times that are known to make sense
+            came = _settled(made, came, window, at_arrival)
+            delays = trace(made.values, came.values, sort=True)
+    except ArgumentError:
+        raise
     except ValueError as error:
         # Rows as the file has them: from 1, the header counted, also those left out.
         first = 1 if Path(path).suffix.lower() in PARQUET else 2
         said = re.sub(r"\brow (\d+)", lambda found: f"row {kept[int(found[1])] + first} of the file", str(error))
         raise ValueError(f"{path}, with {start!r} as decided_at and {end!r} as feedback_at: {said}") from error
-    return Log(delays, start, end, rows, empty, *_pace(frame[start], frame[end]))
+    return Log(delays, start, end, rows, empty, *_pace(made, came))
 
 
-def plan_log(
-    path: str | Path,
-    *,
-    decided: str | None = None,
-    feedback: str | None = None,
-    missing: str = "refuse",
-    window: float | None = None,
-    **options: Any,
-) -> Plan:
-    """Plan from a log; ``options`` are those of :func:`tarry.planning.plan`, the first ones of :func:`read_log`."""
-    log = read_log(path, decided=decided, feedback=feedback, missing=missing, window=window)
+READING = ("decided", "feedback", "missing", "window", "release", "day_first")  # options of read_log
+
+
+def plan_log(path: str | Path, **options: Any) -> Plan:
+    """Plan from a log; ``options`` are those of :func:`read_log` and of :func:`tarry.planning.plan`."""
+    log = read_log(path, **{name: options.pop(name) for name in READING if name in options})
     known = {"per_day": log.per_day, "mean_delay_days": log.mean_delay_days}
     return plan(log.delays, **{**known, **options})
 
 
-def _columns(path: Path, decided: str | None, feedback: str | None) -> tuple[pl.DataFrame, str, str]:
-    import polars as pl
-
-    if not path.is_file():
-        raise ValueError(f"there is no file {path}: give a CSV or Parquet file with two columns of time stamps")
-    try:
-        match path.suffix.lower():
-            case ".csv" | ".tsv" | ".txt":
-                separator = "\t" if path.suffix.lower() == ".tsv" else ","
-                # Feedback may be empty for long stretches, which say nothing about the kind of a column.
-                lazy = pl.scan_csv(path, separator=separator, try_parse_dates=True, infer_schema_length=10_000)
-            case other if other in PARQUET:
-                lazy = pl.scan_parquet(path)
-            case other:
-                raise ValueError(f"{path} ends in {other!r}: give a file that ends in .csv, .tsv or .parquet")
-        names = lazy.collect_schema().names()
-        start = _find(names, decided, DECIDED, "decided")
-        end = _find(names, feedback, FEEDBACK, "feedback", start)
-        return lazy.select(start, end).collect(), start, end
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+def _release(window: Any, release: str | None) -> str | None:
+    """Return when slots are given back under a window, None without one."""
+    if window is not None:
+        return as_release(release)
+    if release is not None:
+        raise ArgumentError("release", "is about windows", release, "give a window too, such as 30d, or leave it")
+    return None
 
 
-def _find(names: list[str], given: str | None, usual: tuple[str, ...], role: str, taken: str | None = None) -> str:
-    shown = ", ".join(map(repr, names)) or "none"
-    if given is not None:
-        if given == taken:
-            raise ValueError(f"{given!r} cannot be both columns, of decisions and of feedback: name two")
-        if given not in names:
-            raise ValueError(f"there is no column {given!r} for {role}: the log has {shown}")
-        return given
-    plain = {re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_"): name for name in reversed(names) if name != taken}
-    for candidate in usual:
-        if candidate in plain:
-            return plain[candidate]
-    event = "decision" if role == "decided" else role
-    raise ValueError(
-        f"no column looks like the time of the {event}; the columns are {shown}: name it ({role}=, --{role})"
-    )
+def _settled(decided: Times, feedback: Times, window: Any, at_arrival: bool) -> Times:
+    """Return when decisions are settled: their windows have ended or, at arrival, feedback came before that."""
+    if isinstance(window, str) and (read := read_length(window)) and not read[1]:
+        window = read[0]  # a number, as if it were not a text
+    is_number = isinstance(window, (int, float))
+    if (decided.values.dtype.kind == "M") == is_number:
+        problem, remedy = "must be a number in the unit of the columns, which hold no dates", ""
+        if is_number:
+            problem, remedy = "needs a unit where the log has dates", f"write {window:g}d for days"
+        raise ArgumentError("window", problem, window, remedy)
+    length = as_positive(window, "window") if is_number else np.timedelta64(as_length(window, "window"), "us")
+    ended = decided.values + length
+    if at_arrival:
+        ended = np.where(feedback.missing | (feedback.values > ended), ended, feedback.values)
+    return Times(ended, np.zeros(ended.size, np.bool_), decided.kind)
 
 
-def _settle(frame: pl.DataFrame, start: str, end: str, window: float) -> pl.DataFrame:
-    import polars as pl
-
-    is_date = frame[start].dtype.is_temporal()
-    if is_date and frame[end].dtype == pl.Null:
-        frame = frame.with_columns(pl.col(end).cast(frame[start].dtype))
-    if is_date != frame[end].dtype.is_temporal():
-        raise ValueError(
-            f"the columns {start!r} and {end!r} hold {frame[start].dtype} and {frame[end].dtype}: give one"
-        )
-    length = pl.lit(timedelta(days=window)) if is_date else pl.lit(window)
-    decided = pl.col(start).cast(pl.Datetime("us")) if frame[start].dtype == pl.Date else pl.col(start)
-    return frame.with_columns(pl.col(end).fill_null(decided + length))
-
-
-def _pace(decided: Any, feedback: Any) -> tuple[float | None, float | None]:
-    """Return the decisions a day, and the mean delay in days of those that got feedback."""
-    start, end = decided.to_numpy(), feedback.to_numpy()
-    if start.dtype.kind != "M":
+def _pace(decided: Times, feedback: Times) -> tuple[float | None, float | None]:
+    """Return the decisions a day, and in days how long one waits on average, to the last decision at most."""
+    start, last = decided.values, decided.values.max()
+    if start.dtype.kind != "M" or last == start.min():
         return None, None
-    span = float((start.max() - start.min()) / DAY)
-    per_day = start.size / span if span > 0 else None
-    if end.dtype.kind != "M" or np.isnat(end).all():
-        return per_day, None
-    return per_day, float(np.nanmean((end - start) / DAY))
+    waits = np.full(start.size, last) - start
+    known = ~feedback.missing
+    waits[known] = np.minimum(feedback.values[known], last) - start[known]
+    return start.size / float((last - start.min()) / DAY), float(np.mean(waits / DAY))
 
 
 def model_delays(kind: str, *, horizon: int, per_day: float | None = None, rng: Any = 0, **parameters: Any) -> Delays:
@@ -216,12 +174,21 @@ def plan_model(
     *,
     horizon: int = 20_000,
     per_day: float | None = None,
+    window: Any = None,
+    release: str | None = None,
     rng: Any = 0,
     **options: Any,
 ) -> Plan:
-    """Plan from a model of delays: ``kind`` and ``parameters`` as in :func:`model_delays`, ``options`` of ``plan``."""
+    """Plan from a model of delays: ``kind`` and ``parameters`` as in :func:`model_delays`, ``options`` of ``plan``.
+
+    ``window`` and ``release`` are those of :func:`read_log`; a window is a number of decisions or a length of time.
+    """
     rate = None if per_day is None else as_positive(per_day, "per_day")
+    at_arrival = _release(window, release) == AT_ARRIVAL
     made = model_delays(kind, horizon=horizon, per_day=rate, rng=rng, **(parameters or {}))
+    if window is not None:
+        longest = as_int(_rounds("window", window, rate), "window", 1)
+        made = array(np.minimum(made.values, longest) if at_arrival else np.full(made.horizon, longest))
     return plan(made, per_day=rate, **options)
 
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from tarry.charts import HALF, INK, altair, data_of, intervals
+from tarry.charts import CONFIDENCE, HALF, INK, altair, data_of, intervals, student
 from tarry.checks import pick
 from tarry.errors import ArgumentError
-from tarry.experiments.columns import GAME_PARTS
-from tarry.experiments.members import is_drawn
 from tarry.outcomes import number
 from tarry.reports import style
 from tarry.reports.style import Cast, Figure, short
 from tarry.reports.table import Table
-from tarry.reports.view import AXIS, View, said, with_baselines
+from tarry.reports.view import AXIS, View, draws, over_what, said, unlimited_note, with_baselines
 
 KEYS = ["setting", "line"]
 WIDEST = 8  # players of a table with a column for each
+SAME = 1e-6  # relative, of the comparator's loss: what it differs by in one and the same game is rounding
 
 
 def differences(view: View, against: str) -> pl.DataFrame:
@@ -38,13 +36,26 @@ def differences(view: View, against: str) -> pl.DataFrame:
     return intervals(paired, KEYS, "more").join(better, on=KEYS, how="left", maintain_order="left")
 
 
-def difference_table(found: pl.DataFrame, against: str) -> Table:
-    """Return paired differences as a table; those whose interval excludes zero have a mark."""
+def pairing_note(view: View) -> str:
+    """Return sentences on what is paired: what seeds draw, who has no limit, and where players met different games."""
+    # The comparator's loss and the delays are the game's own, and so alike for all players unless they react.
+    best, finite = pl.col("loss") - pl.col("regret"), pl.col("regret").is_finite()
+    by_game = with_baselines(view).runs.filter(finite).group_by("setting", "seed", maintain_order=True)
+    spread = (best.max() - best.min()) / (1.0 + best.abs().max()) > SAME
+    apart = by_game.agg(apart=spread | (pl.col("total_delay").n_unique() > 1)).filter("apart")["setting"]
+    places = "; ".join(apart.unique(maintain_order=True))
+    reacts = f" {places}: losses or delays react, so players met games of their own, and pairs share their seed alone."
+    return over_what(view.cells) + unlimited_note(view) + (reacts if places else "")
+
+
+def difference_table(found: pl.DataFrame, against: str, note: str = "") -> Table:
+    """Return paired differences as a table; those that are clear among so many have a mark."""
+    many = int((found["half"] > 0).sum())  # seeds that are all alike are one
     rows = [
         (
             row["setting"],
             row["line"],
-            number(row["mean"], row["half"]) + (" *" if _is_clear(row) else ""),
+            number(row["mean"], row["half"]) + (" *" if _is_clear(row, many) else ""),
             f"{row['better']} of {row['seeds']}",
         )
         for row in found.to_dicts()
@@ -52,15 +63,19 @@ def difference_table(found: pl.DataFrame, against: str) -> Table:
     told = style.captions()["differences"]
     columns = ("setting", "player", "difference", "less in seeds")
     title = f"{told['title']} from {against}"
-    return Table(title, columns, rows, told["text"], text=("setting", "player"), name="differences")
+    marks = told["mark"].format(many=many) if many else ""
+    return Table(title, columns, rows, told["text"] + marks + note, text=("setting", "player"), name="differences")
 
 
-def _is_clear(row: dict[str, float | None]) -> bool:
-    mean, half = row["mean"], row["half"]
-    return mean is not None and half is not None and abs(mean) > half > 0.0  # seeds that are all alike are one
+def _is_clear(row: dict[str, Any], many: int) -> bool:
+    """Return whether the interval of a difference excludes zero also when so many hold together (Bonferroni)."""
+    if not row["half"]:
+        return False
+    wider = student(1.0 - (1.0 - CONFIDENCE) / many, row["seeds"] - 1) / student(CONFIDENCE, row["seeds"] - 1)
+    return bool(abs(row["mean"]) > wider * row["half"])
 
 
-def difference_figures(view: View, found: pl.DataFrame, cast: Cast, against: str) -> list[Figure]:
+def difference_figures(view: View, found: pl.DataFrame, cast: Cast, against: str, note: str = "") -> list[Figure]:
     """Return a figure of paired differences, a panel for each setting; nothing where there is one player."""
     if not found.height:
         return []
@@ -76,15 +91,15 @@ def difference_figures(view: View, found: pl.DataFrame, cast: Cast, against: str
     for setting in chosen:
         rows = cast.rows(found.filter(pl.col("setting") == setting).drop("half").to_dicts())
         highest = max(max(abs(row["low"]), abs(row["high"])) for row in rows)
-        x = alt.X("mean:Q", title=f"regret less that of {against}", axis=alt.Axis(tickCount=4, **short(highest)))
+        x = alt.X("mean:Q", title=f"regret minus that of {against}", axis=alt.Axis(tickCount=4, **short(highest)))
         base = alt.Chart(data_of(rows))
         drawn[setting] = alt.layer(
             alt.Chart(data_of([{"zero": 0}])).mark_rule(color=INK, strokeDash=[3, 3]).encode(x="zero:Q"),
             base.mark_rule(strokeWidth=2).encode(y=y, x="low:Q", x2="high:Q", color=colour),
-            base.mark_point(filled=True, size=45, opacity=1).encode(y=y, x=x, color=colour),
+            *style.spots(base, 45, y=y, x=x, color=colour),
         )
     chart = style.panels(drawn, style.rows_height(many), width=HALF - 60)
-    made = style.figure("differences", chart, style.left_out(chosen, settings), cast.note)
+    made = style.figure("differences", chart, note, style.left_out(chosen, settings), cast.note)
     return [made._replace(title=f"{made.title} from {against}")]
 
 
@@ -96,7 +111,8 @@ def pivot_table(view: View) -> Table | None:
     told = {(row["setting"], row["line"]): number(row["mean"], row["half"]) for row in found.to_dicts()}
     rows = [(s, *(told.get((s, line), "") for line in view.lines)) for s in dict.fromkeys(found["setting"])]
     words = style.captions()["regret-by-player"]
-    return Table(words["title"], ("setting", *view.lines), rows, words["text"], text=("setting",), name="pivot")
+    text = words["text"] + over_what(view.cells)
+    return Table(words["title"], ("setting", *view.lines), rows, text, text=("setting",), name="pivot")
 
 
 class Tuned(NamedTuple):
@@ -152,10 +168,9 @@ def tuned(view: View, axes: list[str]) -> Tuned:
 
 def _caution(view: View) -> str:
     """Return a sentence on settings whose game is one and the same for all seeds, empty where there are none."""
-    games = {name: json.loads(text)["game"] for name, text in view.cells.select("setting", "content").iter_rows()}
-    drawn = {name: [is_drawn(part, game.get(part)) for part in GAME_PARTS] for name, game in games.items()}
-    alike = [name for name, parts in drawn.items() if not any(parts) and None not in parts]
-    unknown = [name for name, parts in drawn.items() if not any(parts) and None in parts]
+    drawn = draws(view.cells)
+    alike = [name for name, what in drawn.items() if what == (False, False)]
+    unknown = [name for name, what in drawn.items() if True not in what and None in what]
     told = ""
     if alike:
         told += (

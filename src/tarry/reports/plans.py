@@ -8,6 +8,7 @@ from tarry.outcomes import DASH
 from tarry.planning import Plan
 from tarry.planning.bounds import Bound
 from tarry.planning.measure import Figures
+from tarry.planning.plan import few
 from tarry.reports.page import Page, save_page
 from tarry.reports.style import Figure, captions, figure
 from tarry.reports.table import Table, moment
@@ -39,18 +40,19 @@ def plan_tables(plan: Plan) -> list[Table]:
         gap=0,  # fourteen schedulers fill eighty columns
         name="schedulers",
     )
-    return [_details(plan), comparison]
+    # Of one scheduler the first table says all.
+    return [_details(plan), comparison] if len(last) > 1 else [_details(plan)]
 
 
 def _details(plan: Plan) -> Table:
     """Return the figures of the recommended scheduler (or the first), a row for each capacity."""
     name = plan.figures[0].scheduler if plan.choice is None else plan.choice.scheduler
-    rate = plan.backlog.per_day
-    columns = ("slots", "seen", "mean w²", "effective", *(("a day",) if rate else ()), "errors", "refused")
+    a_day = ("a day",) if plan.backlog.per_day else ()
+    columns = ("slots", "seen", "mean w²", "effective", *a_day, "errors", "refused")
     shown = [f for f in plan.figures if f.scheduler == name]
     rows = []
     for f in shown:
-        daily = (f"{f.effective * rate:,.0f}",) if rate else ()
+        daily = () if (labels := plan.daily(f)) is None else (few(labels),)
         # An error below a twentieth would not change what a reader does.
         is_known = f.second_moment_error < 0.05 * f.second_moment
         square = moment(f.second_moment) + ("" if is_known else f" (s.e. {f.second_moment_error:.0f})")

@@ -17,24 +17,29 @@ from tarry.reports.view import View, with_baselines
 Rows = list[dict[str, Any]]
 
 
-def regret_curves(view: View, cast: Cast) -> list[Figure]:
-    """Return figures of regret against the round, a panel for each setting; and with bounds if there are any."""
+def regret_curves(view: View, cast: Cast, *notes: str) -> list[Figure]:
+    """Return figures of regret against the round, a panel for each setting; and with bounds if there are any.
+
+    ``notes`` are added to their texts.
+    """
     settings = style.choose([s for s in view.settings if s in set(view.curves["setting"])], view.levels("setting"))
     if not settings:
         return []
     keys = ["setting", "line", "t"]
     regret, bound = intervals(view.curves, keys, "regret"), intervals(view.curves, keys, "bound")
+    # A bound of some of the seeds is none of their mean.
+    bound = bound.join(regret, on=[*keys, "seeds"], how="semi", maintain_order="left")
     diverged = view.curves.filter(~pl.col("regret").is_finite()).n_unique(["cell", "seed"])
     left_out = style.left_out(settings, view.settings)
     over_time = {s: _over_time(_rows(regret, s, cast), cast) for s in settings}
-    notes = left_out, cast.note, style.not_finite(diverged)
-    figures = [style.figure("regret", style.panels(over_time), *notes)]
-    positive = (pl.col("mean") > 0) & pl.col("line").is_in(cast.shown)  # what the logarithmic axes can show
-    bounded = [s for s in settings if s in set(bound.filter(positive)["setting"])]
-    if bounded:
-        few = f" The {len(cast.shown)} with the least regret are shown." if cast.others else ""
-        beside = {s: _beside_bound(_rows(regret, s, cast), _rows(bound, s, cast), cast) for s in bounded}
-        figures.append(style.figure("bounds", style.panels(beside), left_out, few))
+    figures = [style.figure("regret", style.panels(over_time), *notes, left_out, cast.note, style.not_finite(diverged))]
+    # What logarithmic axes can show, of players that have a bound: the rounds after which regret stays above zero.
+    last_below = pl.col("t").filter(pl.col("mean") <= 0).max().over("setting", "line").fill_null(0)
+    positive = regret.filter((pl.col("t") > last_below) & pl.col("line").is_in(cast.shown))
+    both = positive.join(bound, on=["setting", "line"], how="semi"), bound.join(positive, on=keys, how="semi")
+    if bounded := [s for s in settings if s in set(both[1]["setting"])]:
+        beside = {s: _beside_bound(_rows(both[0], s, cast), _rows(both[1], s, cast), cast) for s in bounded}
+        figures.append(style.figure("bounds", style.panels(beside), *notes, style.left_out(bounded, view.settings)))
     return figures
 
 
@@ -48,35 +53,30 @@ def _over_time(rows: Rows, cast: Cast) -> Any:
     last, highest = (max((row[key] for row in rows), default=0) for key in ("t", "high"))
     along = alt.Axis(tickCount=5, **short(last), grid=False)
     x = alt.X("t:Q", title="round", axis=along, scale=alt.Scale(nice=False))
-    # A band that dips below zero at the start would otherwise take a part of the picture.
-    least = min((row["mean"] for row in rows), default=0.0)
-    scale = alt.Scale(domainMin=0.0) if least > -0.05 * highest else alt.Scale()
-    y = alt.Y("mean:Q", title="regret", axis=alt.Axis(tickCount=5, **short(highest)), scale=scale)
+    y = alt.Y("mean:Q", title="regret", axis=alt.Axis(tickCount=5, **short(highest)))
     # The bands of a crowd would cover its lines.
-    band = base.transform_filter(style.IS_SHOWN).mark_area(opacity=0.16, clip=True)
+    band = base.transform_filter(style.IS_SHOWN).mark_area(opacity=0.16)
     band = band.encode(x=x, y="low:Q", y2="high:Q", color=look["color"], detail="line:N")
     return band + style.lines_of(base, look, x=x, y=y)
 
 
 def _beside_bound(regret: Rows, bound: Rows, cast: Cast) -> Any:
-    alt, look = altair(), style.encodings(cast, marked=True, only=cast.shown)
-    # A logarithm has no room for zero.
-    rows, above = ([row for row in part if row["mean"] > 0 and row["line"] in cast.shown] for part in (regret, bound))
-    both = rows + above
+    alt, both = altair(), regret + bound
+    look = style.encodings(cast, marked=True, only=list({row["line"]: None for row in both}))
     x = style.logarithmic(alt.X, "t:Q", "round", [row["t"] for row in both], grid=False)
     y = style.logarithmic(alt.Y, "mean:Q", "regret and bound", [row["mean"] for row in both])
-    line = alt.Chart(data_of(rows)).mark_line(strokeWidth=1.8)
-    dots = alt.Chart(data_of(above)).mark_line(strokeWidth=1.4, strokeDash=[1.5, 3])
+    line = alt.Chart(data_of(regret)).mark_line(strokeWidth=1.8)
+    dots = alt.Chart(data_of(bound)).mark_line(strokeWidth=1.4, strokeDash=[1.5, 3])
     # Both kinds of line end in the player's mark.
-    ends = [row for part in (rows, above) for row in {row["line"]: row for row in part}.values()]
+    ends = [row for part in (regret, bound) for row in {row["line"]: row for row in part}.values()]
     marks = alt.Chart(data_of(ends)).mark_point(filled=True, size=45, opacity=1)
     at = {"x": x, "y": y, "color": look["color"]}
     lines = [part.encode(**at, detail="line:N") for part in (dots, line)]
     return alt.layer(*lines, marks.encode(**at, shape=look["shape"]))
 
 
-def comparator_figures(replays: Replays, cast: Cast) -> list[Figure]:
-    """Return a figure of regret against the best action of each of m pieces of the game."""
+def comparator_figures(replays: Replays, cast: Cast, *notes: str) -> list[Figure]:
+    """Return a figure of regret against the best action of each of m pieces of the game; ``notes`` add to its text."""
     if not replays.segments.height:
         return []
     alt, look = altair(), style.encodings(cast, only=list(dict.fromkeys(replays.segments["line"])))
@@ -87,7 +87,7 @@ def comparator_figures(replays: Replays, cast: Cast) -> list[Figure]:
     highest = max(row["regret"] for row in rows)
     y = alt.Y("regret:Q", title="regret", axis=alt.Axis(tickCount=5, **short(highest)))
     chart = style.panels({replays.setting: style.dotted_lines(alt.Chart(data_of(rows)), look, 30, x=x, y=y)}, 210)
-    return [style.figure("comparators", chart, f" One seed ({replays.seed}) of {replays.setting}.", cast.note)]
+    return [style.figure("comparators", chart, f" One seed ({replays.seed}) of {replays.setting}.", *notes, cast.note)]
 
 
 class _Scene(NamedTuple):
@@ -104,76 +104,75 @@ class _Scene(NamedTuple):
         return [{**row, "group": self.cast.of(row["name"])} for row in mine.to_dicts()]
 
 
-def scaling_figures(view: View, cast: Cast) -> list[tuple[Figure, list[Fit]]]:
-    """Return a figure for each quantity that varies, and its exponents."""
+def scaling_figures(view: View, cast: Cast, *notes: str) -> list[tuple[Figure, list[Fit]]]:
+    """Return a figure for each quantity that varies, and its exponents; ``notes`` are added to every text."""
     finite = view.runs.filter(pl.col("regret").is_finite())
     beside, drawn = with_baselines(view), quantities(view._replace(runs=finite))
     return [
-        _figure(view if "capacity" in one.drivers else beside, one, cast, "again" if i else "first")
+        _figure(view if "capacity" in one.drivers else beside, one, cast, "again" if i else "first", *notes)
         for i, one in enumerate(drawn)
     ]
 
 
-def _figure(view: View, quantity: Quantity, cast: Cast, usual: str) -> tuple[Figure, list[Fit]]:
+def _figure(view: View, quantity: Quantity, cast: Cast, usual: str, *notes: str) -> tuple[Figure, list[Fit]]:
     frame, found = measured(view, quantity), fits(view, quantity)
     means = intervals(frame, ["panel", "name", "setting", "x"], "regret").sort("x")
     level = means.clear()
     if quantity.name == "capacity":  # what is reached without a limit has no place on the axis
         free = view.named(view.runs.filter(pl.col("capacity").is_null()), ["capacity"])
         level = intervals(free, ["panel", "name", "setting"], "regret")
-    # Lines go by the names they have where the drivers are not mentioned: several of the cast may share one.
+    # Lines go by the names they have where the drivers are not mentioned: several of the cast may share one, which then
+    # looks as the first of them does in other figures.
     line_names = dict(view.named(view.runs, quantity.drivers).select("line", "name").iter_rows())
-    shown = list(dict.fromkeys(line_names[line] for line in cast.shown if line in line_names))
+    shown: list[str] = []
+    for line in cast.shown:
+        name = line_names.get(line, line)
+        shown.append(line if name in shown else name)
     mine = Cast(shown, len(set(line_names.values()) - set(shown)))
     scene = _Scene(quantity, mine if set(quantity.drivers) & set(view.player_keys) else cast, means, level, found)
     names = list(dict.fromkeys(panel for panel in frame["panel"] if panel in set(means["panel"])))
     chosen = style.choose(names, view.levels("panel", quantity.drivers))
     drawn = {panel: _panel(scene, panel, len(names) == 1) for panel in chosen}
     told = style.captions()["scaling"]
-    words = [told.get(quantity.name, ""), told[usual], told["level"] if level.height else ""]
-    notes = style.left_out(chosen, names) + cast.note + style.not_finite(lost(frame["regret"]))
-    text = " ".join(word for word in words if word) + notes
+    is_fitted = any(fit.law == "straight" and fit.panel in chosen for fit in found)
+    parts = [quantity.name, usual, *(["fitted"] if is_fitted else []), *(["level"] if level.height else [])]
+    words = [told.get(part, "") for part in parts]
+    more = *notes, style.left_out(chosen, names), cast.note, style.not_finite(lost(frame["regret"]))
+    text = " ".join(word for word in words if word) + "".join(more)
     return Figure(f"regret-{quantity.name}", quantity.title, text, style.panels(drawn)), found
 
 
 def _panel(scene: _Scene, panel: str, is_alone: bool) -> Any:
     alt = altair()
     rows, levels = scene.rows(scene.means, panel), scene.rows(scene.level, panel)
-    # Means that are not positive have no logarithm, and to leave them out would hide what is best.
-    is_log = all(row["mean"] > 0 for row in rows + levels)
-    # An interval that reaches zero has no end on a logarithmic axis: it is cut a third below the lowest mean.
-    floor = min(row["mean"] for row in rows) / 3
-    shown = [{**row, "low": max(row["low"], floor) if is_log else row["low"]} for row in rows]
+    # What is not positive has no logarithm: to leave it out would hide what is best, to cut it what is not known.
+    is_log = all(row["low"] > 0 for row in rows + levels)
     kept = [{**row, "low": row["mean"], "high": row["mean"]} for row in levels]
     # In the one panel of a figure the legend tells the slopes.
     labels = {fit.name: f"{fit.name}: {slope_text(fit)}" for fit in scene.fits} if is_alone else None
     names = list(dict.fromkeys([*scene.means["name"], *scene.level["name"]]))
     look = style.encodings(scene.cast, labels, marked=True, only=names)
-    x, y = _axes(shown, kept, scene.quantity.words, is_log)
-    base = alt.Chart(data_of(shown))
+    x, y = _axes(rows, kept, scene.quantity.words, is_log)
+    base = alt.Chart(data_of(rows))
     at = {"x": x, "y": "mean:Q", "color": look["color"]}
-    told, pale = base.transform_filter(style.IS_SHOWN), base.transform_filter(style.IS_OTHER)
-    straight = [fit for fit in scene.fits if fit.panel == panel and fit.is_straight and is_log]
-    fitted, joined = _fitted_lines(scene, straight), _joined(scene, straight, shown)
+    pale = base.transform_filter(style.IS_OTHER)
+    straight = [fit for fit in scene.fits if fit.panel == panel and fit.law == "straight" and is_log]
+    fitted, joined = _fitted_lines(scene, straight), _joined(straight, rows)
     layers = [
         style.lines_of(alt.Chart(data_of(fitted)), look, x=x, y="mean:Q"),
         style.lines_of(alt.Chart(data_of(joined)), look, width=0.9, x=x, y="mean:Q"),
         alt.Chart(data_of(kept)).mark_rule(strokeWidth=1.6, strokeDash=[2, 3]).encode(y=y, color=look["color"]),
         pale.mark_point(filled=True, size=12, opacity=0.6).encode(**at),
-        *_bars(base, scene.cast.shown, x=x, y=y, y2="high:Q", color=look["color"]),
-        told.mark_point(filled=True, size=55, opacity=1).encode(**at, shape=look["shape"]),
     ]
+    # A little beside each other: at one x intervals would cover each other.
+    here = [name for name in scene.cast.shown if name in set(scene.means["name"])]
+    middle, apart = (len(here) - 1) / 2, min(3.0, 12.0 / max(1, len(here)))
+    for i, name in enumerate(here):
+        mine, beside = base.transform_filter(f"datum.group == {json.dumps(name)}"), apart * (i - middle)
+        bar = mine.mark_rule(strokeWidth=1.3, opacity=0.8, xOffset=beside)
+        layers.append(bar.encode(x=x, y=y, y2="high:Q", color=look["color"]))
+        layers += style.spots(mine, 55, aside=beside, **at, shape=look["shape"])
     return alt.layer(*layers)
-
-
-def _bars(base: Any, names: list[str], **at: Any) -> list[Any]:
-    """Return the intervals of each name, a little beside those of the others: at one x they would cover each other."""
-    middle, apart = (len(names) - 1) / 2, min(3.0, 12.0 / max(1, len(names)))
-    bars = []
-    for i, name in enumerate(names):
-        mine = base.transform_filter(f"datum.group == {json.dumps(name)}")
-        bars.append(mine.mark_rule(strokeWidth=1.3, opacity=0.8, xOffset=apart * (i - middle)).encode(**at))
-    return bars
 
 
 def _axes(rows: Rows, levels: Rows, words: str, is_log: bool) -> tuple[Any, Any]:
@@ -203,9 +202,7 @@ def _fitted_lines(scene: _Scene, straight: list[Fit]) -> Rows:
     return lines
 
 
-def _joined(scene: _Scene, straight: list[Fit], rows: Rows) -> Rows:
+def _joined(straight: list[Fit], rows: Rows) -> Rows:
     """Return the means that no fitted line goes through, to be joined."""
-    if scene.quantity.name == "load":  # of which several settings may have one value: a line would be no function of it
-        return []
     left = [row for row in rows if row["name"] not in {fit.name for fit in straight}]
     return [{"line": row["name"], "group": row["group"], "x": row["x"], "mean": row["mean"]} for row in left]

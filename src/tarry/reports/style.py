@@ -63,7 +63,7 @@ class Cast(NamedTuple):
     @property
     def note(self) -> str:
         """A sentence on which lines are grey, if any are."""
-        told = f" The {len(self.shown)} with the least regret have colours; {self.others} others are grey."
+        told = f" {len(self.shown)} players, evenly spread over the file, have colours; {self.others} others are grey."
         return told if self.others else ""
 
 
@@ -111,6 +111,14 @@ def dotted_lines(base: Any, look: dict[str, Any], size: int, **at: Any) -> Any:
     """Return the lines of the rows, with a dot at every row of those told apart."""
     dots = base.transform_filter(IS_SHOWN).mark_point(filled=True, size=size, opacity=1)
     return lines_of(base, look, **at) + dots.encode(**at, color=look["color"])
+
+
+def spots(base: Any, size: int, *, aside: float = 0.0, **at: Any) -> list[Any]:
+    """Return a point for each row, hollow where it has no interval, low to high; ``aside`` by so many pixels."""
+    look = {"size": size, "opacity": 1, "xOffset": aside}
+    known = base.transform_filter("datum.low < datum.high").mark_point(filled=True, **look)
+    alone = base.transform_filter("datum.low >= datum.high").mark_point(filled=False, strokeWidth=1.6, **look)
+    return [known.encode(**at), alone.encode(**at)]
 
 
 def panels(charts: dict[str, Any], height: int = 230, width: int = HALF) -> Any:

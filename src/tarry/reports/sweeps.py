@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from math import isnan
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -14,19 +13,20 @@ from tarry.charts import ONE_COLUMN, TWO_COLUMNS, convert, draw, intervals, lost
 from tarry.experiments.folder import Folder, Tables
 from tarry.experiments.replays import Replays
 from tarry.experiments.sweep import BEST
-from tarry.outcomes import DASH, FATES, number
+from tarry.outcomes import DASH, FATES, counted, number
 from tarry.reports import regret as regrets
 from tarry.reports import tracking
-from tarry.reports.comparisons import difference_figures, difference_table, differences, pivot_table
-from tarry.reports.exponents import Fit
+from tarry.reports.comparisons import difference_figures, difference_table, differences, pairing_note, pivot_table
+from tarry.reports.exponents import POINTS, Fit
 from tarry.reports.page import Page
-from tarry.reports.style import TOLD_APART, Cast, captions, not_finite
+from tarry.reports.style import TOLD_APART, Cast, captions, choose, not_finite
 from tarry.reports.table import Table, latex, markdown, share
-from tarry.reports.view import View, with_baselines
+from tarry.reports.view import View, over_what, unlimited_note, with_baselines
 
 KINDS = ("html", "svg", "pdf", "png", "tables")
 PRINTED = {"": TWO_COLUMNS, "-column": ONE_COLUMN}  # widths of a .pdf by the ending of its name
 DENSITY = 200  # dots an inch of a .png, for print
+ROUNDING = 1e-12  # relative, of a mean: an interval that is no wider is none
 
 
 class Story(NamedTuple):
@@ -72,23 +72,24 @@ def make_report(
     tuned.
     """
     base, told = against or view.lines[0], _comparator_note(view)
-    ranked = ranking(view)
-    cast = Cast(ranked[:TOLD_APART], max(0, len(ranked) - TOLD_APART))
-    scaled = regrets.scaling_figures(view, cast)
-    apart = differences(view, base)
-    figures = [*regrets.regret_curves(with_baselines(view), cast), *difference_figures(view, apart, cast, base)]
-    figures += [figure for figure, _ in scaled]
+    shown = choose(view.lines, most=TOLD_APART)
+    cast = Cast(shown, len(view.lines) - len(shown))
+    over, free = over_what(view.cells), unlimited_note(view)
+    scaled = regrets.scaling_figures(view, cast, over)
+    apart, pairs = differences(view, base), pairing_note(view)
+    figures = [*regrets.regret_curves(with_baselines(view), cast, over, free)]
+    figures += [*difference_figures(view, apart, cast, base, pairs), *(figure for figure, _ in scaled)]
     if replays is not None:
-        figures += regrets.comparator_figures(replays, cast)
+        figures += regrets.comparator_figures(replays, cast, free)
     figures += [*tracking.metric_figures(view, cast), *tracking.ledger_figures(view)]
     if replays is not None:
         figures += [tracking.tracked_figure(replays, cast), tracking.timeline_figure(replays)]
         figures += tracking.survival_figures(replays, cast)
-    fits = [fit for _, found in scaled for fit in found]
+    fits = [fit for _, found in scaled for fit in found if fit.points >= POINTS and fit.seeds[0] > 1]
     by_player = pivot_table(view)
     tables = [result_table(view), *([by_player] if by_player else [])]
-    tables += [difference_table(apart, base)] if apart.height else []
-    tables += [*choices, *([exponent_table(fits)] if fits else []), ledger_table(view)]
+    tables += [difference_table(apart, base, pairs)] if apart.height else []
+    tables += [*choices, *([exponent_table(fits, over)] if fits else []), ledger_table(view)]
     said = [f"{story.finished:,} of {story.planned:,} cells are finished."]
     if story.finished < story.planned:
         said.append("The others are left out of everything below; make the report again once they are there.")
@@ -99,7 +100,16 @@ def make_report(
         "Before you trust the numbers:": warning_lines(view),
     }
     source = story.command, story.versions, story.file
-    return Page(story.name, [" ".join(said)], (*story.notes, *told), warnings, [*figures, *tables], *source)
+    notes = (*story.notes, *told, *_one_seed_note(view))
+    return Page(story.name, [" ".join(said)], notes, warnings, [*figures, *tables], *source)
+
+
+def _one_seed_note(view: View) -> list[str]:
+    """Return a sentence where means are of one seed."""
+    counts = view.runs.group_by("setting", "line").agg(pl.col("seed").n_unique())["seed"]
+    alone = int((counts == 1).sum())
+    words = f"{alone:,} of {counted(counts.len(), 'mean')} {'is' if alone == 1 else 'are'} of one seed"
+    return [f"{words}: without an interval, such a number tells of its seed alone."] if alone else []
 
 
 def _comparator_note(view: View) -> list[str]:
@@ -112,8 +122,8 @@ def _comparator_note(view: View) -> list[str]:
             'these results have losses and no regret (comparator = "none" in the sweep), and a report is about regret: '
             "tarry results show has mean losses, and with another comparator the sweep has regret"
         )
-    words = "Regret is against the action or path that the sweep gives as comparator, which need not be the best one"
-    return [f"{words}: it may be negative, and bounds hold for it as for every other."] if given else []
+    words = "Regret is against the action or path that the sweep gives as comparator, not against the best fixed action"
+    return [f"{words}: it may be negative, and has no bound beside it."] if given else []
 
 
 def save_report(report: Page, folder: Path, kinds: Iterable[str] = KINDS) -> list[Path]:
@@ -145,21 +155,11 @@ def save_report(report: Page, folder: Path, kinds: Iterable[str] = KINDS) -> lis
     return [folder / name for name in files]
 
 
-def ranking(view: View) -> list[str]:
-    """Return lines by their mean rank in final regret over the settings, best first; unfinished ones last."""
-    # Ranks, since settings differ in size: one costly setting would otherwise decide alone.
-    means = view.runs.group_by("setting", "line").agg(pl.col("regret").mean())
-    ranked = means.with_columns(rank=pl.col("regret").rank().over("setting"))
-    average = dict(ranked.group_by("line").agg(pl.col("rank").mean()).iter_rows())
-    return sorted(view.lines, key=lambda line: average.get(line, float("inf")))
-
-
 def result_table(view: View) -> Table:
     """Return a table with a row for each setting and line."""
     keys = ["setting", "line"]
     others = view.runs.group_by(keys, maintain_order=True).agg(
-        pl.col("bound").filter(pl.col("bound").is_finite()).mean(),
-        pl.col("weight_mean", "weight_second_moment", "occupancy_full").mean(),
+        pl.col("bound", "weight_mean", "weight_second_moment", "occupancy_full").mean(),
         runs=pl.len(),
         seen=(pl.col("used") / pl.col("horizon")).mean(),
         effective=(pl.col("effective_sample_size") / pl.col("horizon")).mean(),
@@ -169,7 +169,7 @@ def result_table(view: View) -> Table:
         (
             row["setting"],
             row["line"],
-            str(row["runs"]) if row["seeds"] == row["runs"] else f"{row['seeds'] or 0} of {row['runs']}",
+            _counted(row),
             number(row["mean"], row["half"]),
             number(row["bound"]),
             share(row["seen"]),
@@ -182,22 +182,30 @@ def result_table(view: View) -> Table:
     ]
     gone = not_finite(lost(view.runs["regret"]))
     columns = ("setting", "player", "seeds", "regret", "bound", "seen", "mean w", "mean w²", "effective", "set full")
-    return _table("results", columns, rows, gone)
+    return _table("results", columns, rows, over_what(view.cells) + gone)
 
 
-def exponent_table(fits: list[Fit]) -> Table:
+def _counted(row: dict[str, Any]) -> str:
+    """Return how many seeds a mean is over: some of the runs, all of them, or all alike and so one."""
+    if (row["seeds"] or 0) < row["runs"]:
+        return f"{row['seeds'] or 0} of {row['runs']}"
+    is_alike = row["runs"] > 1 and row["half"] <= ROUNDING * abs(row["mean"])
+    return f"{row['runs']}, alike" if is_alike else str(row["runs"])
+
+
+def exponent_table(fits: list[Fit], note: str = "") -> Table:
     rows: list[tuple[str, ...]] = []
     for fit in fits:
-        told = (DASH, DASH, fit.why)
+        slope = bend = DASH
         if (found := fit.exponent) is not None:
-            interval = DASH if isnan(found.low) else f"[{found.low:.3f}, {found.high:.3f}]"
-            off = f"{100 * (found.residual - 1):.0f} %" + ("" if fit.is_straight else " *")
-            told = (f"{found.slope:.3f}", interval, off)
+            bend = number(found.bend, found.bend_half)
+            slope = DASH if found.is_bent else number(found.slope, found.half)
         reach = " to ".join(f"{end:,.4g}" if end < 1000 else f"{end:,.0f}" for end in fit.reach)
         seeds = str(fit.seeds[0]) if fit.seeds[0] == fit.seeds[1] else f"{fit.seeds[0]} to {fit.seeds[1]}"
-        rows.append((fit.quantity.words, fit.panel, fit.name, *told[:2], reach, str(fit.points), seeds, told[2]))
-    columns = ("against", "setting", "player", "slope", "95 % interval", "range", "points", "seeds", "off the line")
-    return _table("exponents", columns, rows)
+        told = (slope, bend, fit.law, reach, str(fit.points), seeds)
+        rows.append((fit.quantity.words, fit.panel, fit.name, *told))
+    columns = ("against", "setting", "player", "slope", "bend", "law", "range", "points", "seeds")
+    return _table("exponents", columns, rows, note)
 
 
 def ledger_table(view: View) -> Table:
@@ -208,7 +216,8 @@ def ledger_table(view: View) -> Table:
 
 def _table(name: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], note: str = "") -> Table:
     told = captions()[name]
-    return Table(told["title"], columns, rows, told["text"] + note, text=("against", "setting", "player"), name=name)
+    words = ("against", "setting", "player", "law")
+    return Table(told["title"], columns, rows, told["text"] + note, text=words, name=name)
 
 
 def warning_lines(view: View) -> list[str]:

@@ -60,7 +60,10 @@ def _figure(name: str, view: View, cast: Cast, metrics: list[Metric]) -> list[Fi
     panels = list(dict.fromkeys(runs["panel"]))
     panel = panels[(len(panels) - 1) // 2]
     mine = runs.filter(pl.col("panel") == panel)
-    is_by_capacity = mine["capacity"].drop_nulls().n_unique() > 1
+    limited = mine.filter(pl.col("capacity").is_not_null())
+    mine = limited if limited.height else mine  # a player's dots with a limit and without one look the same
+    is_by_capacity = limited["capacity"].n_unique() > 1
+    slots = f", C = {limited['capacity'][0]}" if limited.height and not is_by_capacity else ""
     charts = []
     for i, metric in enumerate(metrics):
         means = intervals(mine.with_columns(value=metric.value.cast(float)), ["line", "capacity"], "value")
@@ -70,7 +73,7 @@ def _figure(name: str, view: View, cast: Cast, metrics: list[Metric]) -> list[Fi
         charts.append(draw)
     known = mine.select(pl.all_horizontal(metric.value.cast(float).is_finite() for metric in metrics)).to_series()
     more = f"; {counted(len(panels) - 1, 'more setting')} in the tables." if len(panels) > 1 else "."
-    notes = f" Shown for {panel}{more}", style.not_finite(mine.height - int(known.sum())), cast.note
+    notes = f" Shown for {panel}{slots}{more}", style.not_finite(mine.height - int(known.sum())), cast.note
     return [style.figure(name, dressed(altair().hconcat(*charts, spacing=18)), *notes)]
 
 
@@ -78,7 +81,7 @@ def _base(frame: pl.DataFrame, cast: Cast, metric: Metric, channel: Any) -> tupl
     """Return a chart of the means, and the axis of the metric."""
     alt = altair()
     rows = [row for row in cast.rows(frame.drop("seeds").to_dicts()) if row["mean"] > 0 or not metric.is_log]
-    for row in rows:  # no value is negative, and a logarithm has no room for zero either
+    for row in rows:  # no value is negative, and no weight that is drawn on a logarithmic axis zero
         row["low"] = max(row["low"], row["mean"] / 3 if metric.is_log else 0.0)
     if metric.is_log:
         lows, highs = ([row[end] for row in rows] or [1.0] for end in ("low", "high"))

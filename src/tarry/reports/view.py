@@ -8,6 +8,7 @@ a law with all its parameters but one, so that no panel and no slope mixes laws.
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tarry.experiments.columns import GAME_PARTS, GAME_RULES, GAME_SIZES, contents_of, labelled, told_apart
+from tarry.experiments.folder import BOUND
+from tarry.experiments.members import is_drawn
 
 AXIS = "axis_"
 PLAIN = (*GAME_SIZES, *GAME_RULES)
@@ -22,6 +25,21 @@ PLAIN = (*GAME_SIZES, *GAME_RULES)
 WORDY = tuple(reversed(GAME_PARTS))
 KIND = "kind"
 NAMES = {"capacity": "C", "horizon": "T", "dimension": "k"}
+NAMED = 6  # games in a sentence: more nobody reads
+# What intervals are over, by what seeds draw of a game: losses, delays.
+OVER: dict[tuple[bool | None, ...], str] = {
+    (True, True): "Seeds draw losses, delays and the players' chance.",
+    (
+        True,
+        False,
+    ): "Seeds draw losses and the players' chance; delays are given, and intervals tell of no others.",
+    (
+        False,
+        True,
+    ): "Seeds draw delays and the players' chance; losses are given, and intervals tell of no others.",
+    (False, False): "Seeds draw no game: intervals are over the players' chance alone, and tell of no other game.",
+}
+UNKNOWN = "What seeds draw of a game, only the code of its members tells: intervals tell of no more than that."
 
 
 class View(NamedTuple):
@@ -93,6 +111,11 @@ def view(cells: pl.DataFrame, runs: pl.DataFrame, curves: pl.DataFrame) -> View:
     order = [pl.col(key).cast(pl.Enum(list(dict.fromkeys(named[key])))) for key in ("setting", "line")]
     told = named.select("cell", "setting", "line", "game", "player", KIND, *dict.fromkeys([*keys, *player_axes]))
     beside = [name for name in ("capacity", "horizon", "dimension") if name in told.columns]
+    runs = runs.with_columns(bound=BOUND)
+    # On the way the strongly convex form leaves out a sum, whose mean is zero only once all rounds are settled.
+    sound = runs.filter(pl.col("bound").is_finite() & ~pl.col("holds").fill_null("").str.starts_with("second sum"))
+    curves = curves.join(sound.select("cell", "seed", sound=True), on=["cell", "seed"], how="left")
+    curves = curves.with_columns(bound=pl.when("sound").then("bound").otherwise(float("nan"))).drop("sound")
     return View(
         named,
         told.drop(beside).join(runs, on="cell", how="inner").sort(*order, "seed"),
@@ -175,21 +198,48 @@ def said(key: str, value: Any) -> str:
     return f"{NAMES.get(key, key.removeprefix(AXIS))} = {number}"
 
 
+def draws(cells: pl.DataFrame) -> dict[str, tuple[bool | None, ...]]:
+    """Return by setting whether seeds draw its losses and its delays; None where only the members' code would tell."""
+    firsts = cells.unique("setting", keep="first", maintain_order=True).select("setting", "content")
+    games = {name: json.loads(text)["game"] for name, text in firsts.iter_rows()}
+    return {
+        name: tuple(is_drawn(part, game.get(part)) for part in ("losses", "delays")) for name, game in games.items()
+    }
+
+
+def over_what(cells: pl.DataFrame) -> str:
+    """Return sentences on what intervals are over: what seeds draw, in which games."""
+    drawn = draws(cells)
+    if len(set(drawn.values())) == 1:
+        return f" {OVER.get(next(iter(drawn.values())), UNKNOWN)}"
+    # Games go by as little as tells those of one sort from those of another.
+    kinds = cells.select("setting", "game", kind=pl.concat_str(["game", KIND], separator=", ", ignore_nulls=True))
+    for called in ("game", "kind", "setting"):
+        where: dict[tuple[bool | None, ...], list[str]] = defaultdict(list)
+        for name, place in dict(zip(kinds["setting"], kinds[called], strict=True)).items():
+            where[drawn[name]] += [place] if place not in where[drawn[name]] else []
+        if len(set().union(*where.values())) == sum(map(len, where.values())):
+            break
+    return "".join(f" {_listed(places)}: {OVER.get(what, UNKNOWN)}" for what, places in where.items())
+
+
+def _listed(places: list[str]) -> str:
+    return "; ".join(places[:NAMED]) + (f" and {len(places) - NAMED} more" if len(places) > NAMED else "")
+
+
+def unlimited_note(view: View) -> str:
+    """Return a sentence on the players that stand in limited settings and have no limit, empty without any."""
+    free = _moves(view)["line"].unique(maintain_order=True)
+    return f" Without a limit, whatever the setting: {', '.join(free)}." if free.len() else ""
+
+
 def with_baselines(view: View) -> View:
     """Return the view with players that never have a limit moved to the limited settings that match but for that.
 
     Their runs then carry the capacity of the setting they stand in. Players that are met with and without a limit stay
     where they are.
     """
-    keys = ["game", *(key for key in view.game_keys if key != "capacity")]
-    limited = view.cells.filter(pl.col("capacity").is_not_null())
-    always_free = ~pl.col("line").is_in(limited["line"].unique().to_list())
-    places = limited.select(*keys, place="setting", room="capacity").unique()
-    free = view.cells.filter(always_free).select(*keys, "line", "setting").unique()
-    # A setting moves as a whole or not at all: others in it would lose their company.
-    held = set(view.cells.filter(~always_free)["setting"])
-    moves = free.join(places, on=keys, nulls_equal=True).select("line", "setting", "place", "room")
-    moves = moves.filter(~pl.col("setting").is_in(list(held)))
+    moves = _moves(view)
     if not moves.height:
         return view
     gone = pl.col("setting").is_in(moves["setting"].unique().to_list())
@@ -203,3 +253,16 @@ def with_baselines(view: View) -> View:
     runs = moved(view.runs).with_columns(capacity=pl.coalesce("room", "capacity")).drop("room").sort(*order, "seed")
     curves = moved(view.curves).drop("room").sort(*order, "seed", "t")
     return view._replace(cells=view.cells.filter(~gone), runs=runs, curves=curves)
+
+
+def _moves(view: View) -> pl.DataFrame:
+    """Return the lines without a limit by setting, with each ``place`` they are moved to and its slots, ``room``."""
+    keys = ["game", *(key for key in view.game_keys if key != "capacity")]
+    limited = view.cells.filter(pl.col("capacity").is_not_null())
+    always_free = ~pl.col("line").is_in(limited["line"].unique().to_list())
+    places = limited.select(*keys, place="setting", room="capacity").unique()
+    free = view.cells.filter(always_free).select(*keys, "line", "setting").unique()
+    # A setting moves as a whole or not at all: others in it would lose their company.
+    held = set(view.cells.filter(~always_free)["setting"])
+    moves = free.join(places, on=keys, nulls_equal=True).select("line", "setting", "place", "room")
+    return moves.filter(~pl.col("setting").is_in(list(held))).sort(pl.col("line").cast(pl.Enum(view.lines)))

@@ -50,7 +50,10 @@ class Scheduler(Parameters):
         verbs = (allocate, without_unused, expired, admit, arrive, withholds, renew, held, threshold, shrink, resettle)
         register_methods(cls, verbs)
         # Also of a user's that inherits from one of ours, and may name slots otherwise.
-        names_slots.on(cls)(_as_tested if cls.__module__.startswith("tarry.") else _as_users)
+        is_ours = cls.__module__.startswith("tarry.")
+        names_slots.on(cls)(_as_tested if is_ours else _as_users)
+        if not is_ours and "without_unused" not in vars(cls) and without_unused.default is not None:
+            without_unused.on(cls)(without_unused.default)  # it may look at all there is
 
     def check_capacity(self, capacity: int | None) -> None:
         """Raise ValueError if this scheduler cannot serve the capacity."""

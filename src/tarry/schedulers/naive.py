@@ -7,9 +7,11 @@ from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.checks import Natural, as_int, as_positive
+from tarry.checks import as_int, as_positive
+from tarry.errors import ArgumentError
 from tarry.kernel.heap import Heap, discard, make_heap, push, take_due, top
 from tarry.schedulers import base
+from tarry.times import read_length
 
 
 class Unweighted(base.Scheduler):
@@ -130,13 +132,21 @@ class DropOldest(Ordered):
         return slot
 
 
+def as_age(value: Any, name: str) -> int:
+    """Return a number of rounds; a length of time is told from it."""
+    if isinstance(value, str) and read_length(value) is not None:
+        remedy = f"give a whole number, or LabelJoin a window of time, window={value!r}"
+        raise ArgumentError(name, "counts rounds and not time", value, remedy)
+    return as_int(value, name)
+
+
 class Timeout(Ordered):
     """Track while there is room, with weight 1, and give up at the start of round s + age + 1.
 
-    Biased twice: against outcomes slower than ``age`` (at least 0) and against busy hours.
+    Biased twice: against outcomes slower than ``age`` rounds (at least 0) and against busy hours.
     """
 
-    age: Natural
+    age: Annotated[int, as_age]
 
     needs_preemption = True
     announces_preemption = True

@@ -145,9 +145,24 @@ async def _refused(request: Request, error: Exception) -> Response:
         error = Refusal(422, f"{place}: {first['msg']}", name=place)
     elif isinstance(error, HTTPException):
         details = {404: "there is nothing at this address: see /v1/openapi.json", 405: "see /v1/openapi.json"}
-        headers = dict(error.headers) if error.headers else None
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["allow"] = ", ".join(_methods_of(request))
         error = Refusal(error.status_code, details.get(error.status_code, str(error.detail)), headers)
     return answer_to(error, id)
+
+
+def _methods_of(request: Request) -> list[str]:
+    """Return the methods that the address of a request takes, over all routes."""
+    paths = request.app.openapi()["paths"]
+    asked = request.scope["path"].split("/")
+    fits = [
+        path
+        for path in paths
+        if len(asked) == len(parts := path.split("/"))
+        and all(part in (word, "{name}") for part, word in zip(parts, asked, strict=True))
+    ]
+    return sorted({method.upper() for path in fits for method in paths[path]})
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
-from tarry.errors import Missing
+from tarry.errors import Missing, StoreError
 from tarry.live.base import StoredObject
 from tarry.live.stores import POWER, stored_names
 from tarry.service.problems import Refusal
@@ -45,7 +45,9 @@ class Event(NamedTuple):
 class Desk:
     """An open object, and the thread that makes its calls: all that wait at once, in one transaction."""
 
-    def __init__(self, opened: Any, *, is_grouping: bool = True, told: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(
+        self, opened: Any, *, is_grouping: bool = True, told: Callable[[int, int], None] = lambda *_: None
+    ) -> None:
         self.opened = opened
         self._calls: SimpleQueue[_Waiting] = SimpleQueue()
         self._loop = asyncio.get_running_loop()
@@ -108,7 +110,7 @@ class Desk:
             self._loop.call_soon_threadsafe(self._hand_out, group, results)
 
     def _hand_out(self, group: list[_Waiting], results: list[Any]) -> None:
-        self._told(len(group))
+        self._told(len(group), sum(isinstance(result, StoreError) for result in results))
         for (_, answer), result in zip(group, results, strict=True):
             if answer.done():  # its caller has gone
                 continue

@@ -13,7 +13,7 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic_core import to_json
 
 from tarry.live import LabelJoin, Session
-from tarry.live.encoding import plain
+from tarry.live.plain import plain
 from tarry.service.desk import Desk, Event
 from tarry.service.objects import status_facts
 from tarry.service.problems import Refusal

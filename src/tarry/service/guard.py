@@ -101,7 +101,7 @@ class Guard:
             return _NOBODY
         length = given.get(b"content-length", b"0")
         if not length.isdigit() or len(length) > 18 or int(length) > self._settings.max_body:
-            raise Refusal(413, f"a body has at most {self._settings.max_body} bytes: make several requests")
+            raise self._too_large()
         if given.get(b"content-encoding", b"identity") != b"identity":
             raise Refusal(415, "bodies are read as they are: send this one without an encoding")
         kind, _, text = given.get(b"authorization", b"").partition(b" ")
@@ -112,6 +112,10 @@ class Guard:
         if self._settings.rate:
             self._spend(token)
         return token
+
+    def _too_large(self) -> Refusal:
+        limit = f"a body has at most {self._settings.max_body} bytes: make several requests"
+        return Refusal(413, limit, {"connection": "close"})  # what is still to come is not read
 
     def _spend(self, token: Token) -> None:
         """Take one request from the allowance of a token, which fills up with time; raise Refusal if it is empty."""
@@ -133,7 +137,7 @@ class Guard:
             message = await receive()
             seen += len(message.get("body", b""))
             if seen > self._settings.max_body:
-                raise Refusal(413, f"a body has at most {self._settings.max_body} bytes: make several requests")
+                raise self._too_large()
             return message
 
         return received

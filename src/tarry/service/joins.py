@@ -10,8 +10,8 @@ from fastapi.responses import Response
 
 from tarry.live import LabelJoin
 from tarry.live.configuration import built
-from tarry.live.encoding import named
 from tarry.live.labels import UNSAID
+from tarry.live.plain import named
 from tarry.planning.policies import free_scheduler
 from tarry.players.recommended import choose_scheduler
 from tarry.service import schemas

@@ -30,12 +30,16 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
-        groups = Histogram(
+        self._groups = Histogram(
             "tarry_group_calls", "Calls written with one commit.", buckets=_SIZES, registry=self._registry
         )
-        self.group = groups.observe
         self._errors = Counter("tarry_store_errors", "Calls that a store refused.", registry=self._registry)
         self._known: dict[tuple[str, str, int], Any] = {}
+
+    def group(self, calls: int, refused: int) -> None:
+        """Count calls that were written together, and those among them that the store refused."""
+        self._groups.observe(calls)
+        self._errors.inc(refused)
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request."""
@@ -43,8 +47,6 @@ class Metrics:
         if found is None:
             found = self._known[route, method, status] = self._requests.labels(route, method, status)
         found.observe(seconds)
-        if status == 503:
-            self._errors.inc()
 
     def text(self, statuses: dict[tuple[str, str], tuple[int | None, Status]]) -> bytes:
         """Return all figures, with those of these objects, by kind and name."""

@@ -14,7 +14,8 @@ from pydantic_core import to_json
 
 from tarry.errors import Missing
 from tarry.live.base import StoredObject, erase, stored_kind
-from tarry.live.encoding import as_id, named, plain
+from tarry.live.encoding import as_id
+from tarry.live.plain import named, plain
 from tarry.live.stores import stored_names
 from tarry.service import schemas
 from tarry.service.desk import Desk, Desks

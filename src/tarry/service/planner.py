@@ -54,14 +54,17 @@ async def _alone(request: Request, work: Callable[[], T]) -> T:
 
 def _explore(body: schemas.ExploreRequest) -> Exploration:
     parameters: dict[str, Any] = body.parameters
-    delays = model_delays(body.law, horizon=body.horizon, rng=body.seed, **parameters)
-    labels = labels_of(delays, body.lean, body.seed)
-    chosen: dict[str, Any] = {"policies": body.policies, "patience": body.patience, "seeds": body.seeds}
-    return explore(delays, labels, capacity=body.capacity, **chosen)
+
+    def draw(number: int) -> Any:
+        delays = model_delays(body.law, horizon=body.horizon, rng=body.seed + number, **parameters)
+        return delays, labels_of(delays, body.lean, body.seed + number)
+
+    chosen: dict[str, Any] = {"policies": body.policies, "patience": body.patience, "streams": body.streams}
+    return explore(draw, capacity=body.capacity, **chosen)
 
 
 def _plan(body: schemas.PlanRequest) -> Plan:
-    options = body.model_dump(include={"decided", "feedback", "missing", "window", "target", "schedulers"})
+    options = body.model_dump(include={"decided", "feedback", "missing", "window", "target", "schedulers", "precision"})
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.csv"
         if body.csv is not None and body.decided_at is None and body.feedback_at is None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
 from tarry.errors import ArgumentError, Mismatch, Missing, StoreError, TarryError
-from tarry.live.encoding import brief
+from tarry.live.values import brief
 
 MEDIA = "application/problem+json"
 _TITLES = {
@@ -69,6 +69,11 @@ def answer_to(error: Exception, request_id: str = "") -> Response:
     return Response(body, refused.status, refused.headers, MEDIA)
 
 
+def is_ours(error: Exception) -> bool:
+    """Return whether an error tells the caller something, and is no defect."""
+    return isinstance(error, (Refusal, ValueError, TypeError, TarryError))
+
+
 def as_refusal(error: Exception) -> Refusal:
     """Return the status and the sentence of an error; raise it again if it is no error of ours."""
     if isinstance(error, Refusal):
@@ -93,8 +98,6 @@ def _invalid(error: ValidationError) -> Refusal:
     first = error.errors(include_url=False, include_context=False)[0]
     # The words for the kinds of a union stand in the path too; places in the request are names of fields and numbers.
     place = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or _is_field(part))
-    if first["type"] == "json_invalid":
-        return Refusal(400, f"the body is not JSON: {first['msg'].removeprefix('Invalid JSON: ')}")
     value = brief(first["input"])
     return Refusal(422, f"{place or 'the body'}: {first['msg']}, got {value}", name=place or None, value=value)
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, cast
 
 from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from tarry.live.base import StoredObject
-from tarry.live.encoding import plain
+from tarry.live.plain import plain
 from tarry.service.desk import Desk, Desks
-from tarry.service.problems import MEDIA, Refusal, answer_to
+from tarry.service.problems import MEDIA, Refusal, answer_to, is_ours
 from tarry.service.tokens import Token
 
+_logger = logging.getLogger("tarry.service")
 JSON = "application/json"
 SCHEME = "token"
 _REFUSALS = {
@@ -65,20 +70,33 @@ class Guarded(APIRoute):
                 if not (is_own and state.token.reaches(scope)):
                     permit(request, scope, request.path_params.get("name"))
                 return await inner(request)
+            except (RequestValidationError, HTTPException):
+                raise  # answered where the framework's own refusals are
             except Exception as error:
+                if not is_ours(error):
+                    _logger.exception("a request failed", extra={"facts": {"request_id": state.id}})
+                    error = Refusal(500, "this is a defect of the server; its log says more")
                 return answer_to(error, state.id)
 
         return handle
 
     def _with_body(self) -> Callable[[Request], Awaitable[Response]]:
-        read = TypeAdapter(cast(Any, self.body_field).field_info.annotation).validator.validate_json
+        check = TypeAdapter(cast(Any, self.body_field).field_info.annotation).validator.validate_python
         endpoint = cast(Callable[..., Awaitable[Response]], self.endpoint)
 
         async def handle(request: Request) -> Response:
-            body = read(await _body_of(request) or b"{}")
+            body = check(_json_of(await _body_of(request)))
             return await endpoint(request, body=body, **request.path_params)
 
         return handle
+
+
+def _json_of(text: bytes) -> Any:
+    """Return the value of a body; NaN is none of JSON's."""
+    try:
+        return from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        raise Refusal(400, f"the body is not JSON: {error}") from None
 
 
 async def _body_of(request: Request) -> bytes:
@@ -86,8 +104,10 @@ async def _body_of(request: Request) -> bytes:
     try:
         async with asyncio.timeout(request.app.state.settings.patience):
             return await request.body()
+    except ClientDisconnect:
+        raise Refusal(400, "the connection ended before the body did", {"connection": "close"}) from None
     except TimeoutError:
-        raise Refusal(408, "the body did not come in time: send it again") from None
+        raise Refusal(408, "the body did not come in time: send it again", {"connection": "close"}) from None
 
 
 def permit(request: Request, scope: str, name: str | None) -> None:

@@ -112,6 +112,7 @@ class Ask(Wire):
     id: Id | None = None
     delay: StrictInt | None = Field(None, description="In the clairvoyant model: when feedback will come.")
     size: Number | None = Field(None, description="What it counts for, for VarOpt (default: 1).")
+    context: Entries | None = Field(None, description="What a learner that looks at contexts sees before it plays.")
 
 
 class AskList(Wire):
@@ -486,6 +487,7 @@ class PlanRequest(Wire):
     window: Number | None = Field(None, description="Days, with missing = window.")
     target: Number = Field(0.5, gt=0, le=1, description="Effective sample size wanted, as a share of all labels.")
     schedulers: Annotated[list[StrictStr], Field(max_length=12)] | None = None
+    precision: Number = Field(0.05, ge=0.01, le=1, description="Relative error of second moments; less takes longer.")
 
 
 class ExploreRequest(Wire):
@@ -502,17 +504,23 @@ class ExploreRequest(Wire):
     policies: Annotated[list[StrictStr], Field(min_length=1, max_length=6)] = ["VarOpt", "drop newest", "time out"]
     patience: StrictInt | None = Field(None, ge=1, description="Of time out, in decisions (default: the mean delay).")
     horizon: StrictInt = Field(2000, ge=10, le=20_000)
-    seeds: StrictInt = Field(16, ge=1, le=64)
-    seed: StrictInt = Field(0, ge=0, lt=1 << 63, description="Of delays and labels.")
+    streams: StrictInt = Field(
+        16, ge=2, le=64, description="How many streams to draw; all policies meet the same ones."
+    )
+    seed: StrictInt = Field(0, ge=0, lt=1 << 62, description="Of delays and labels.")
 
 
 class ExploreLine(BaseModel):
-    """What one policy makes of the stream: ``curve`` has its estimates by the first seed, at ``at``."""
+    """What one policy makes of the streams: ``estimates`` has one for each, ``curve`` those along the first, at ``at``.
+
+    ``bias`` is the mean error, and ``bias_error`` its standard error.
+    """
 
     policy: str
     is_unbiased: bool
     mean: float | None
     bias: float | None
+    bias_error: float | None
     deviation: float | None
     error: float | None
     seen: float
@@ -522,7 +530,7 @@ class ExploreLine(BaseModel):
 
 
 class Exploration(BaseModel):
-    """The truth, at the end and along the stream, and what policies make of it."""
+    """The truth of the first stream, at its end and along it, and what policies make of all of them."""
 
     horizon: int
     capacity: int

@@ -11,7 +11,8 @@ from fastapi.responses import Response
 from tarry.live import Session
 from tarry.live.batches import receipts_of
 from tarry.live.configuration import built
-from tarry.live.encoding import as_id, named
+from tarry.live.encoding import as_id
+from tarry.live.plain import named
 from tarry.live.session import rounds_of
 from tarry.players.described import describe_player, make_domain
 from tarry.players.recommended import Recommendation, choose_scheduler
@@ -33,12 +34,18 @@ async def ask(request: Request, name: Name, body: schemas.Asks) -> Response:
     """Begin a round, or several in one transaction, and tell what to play; an id asked before gives its round again."""
     desk = await desk_of(request, Session, name)
     if isinstance(body, schemas.Ask):
-        work = partial(desk.opened.ask, named(body.id), delay=body.delay, size=body.size)
+        work = partial(desk.opened.ask, named(body.id), delay=body.delay, size=body.size, context=body.context)
         rounds = [await desk.call(work)]
     else:
         rows = body.rounds
         ids = [named(row.id) for row in rows]
-        known = {"delays": [row.delay for row in rows], "sizes": [row.size for row in rows]}
+        shown = [row.context for row in rows]
+        contexts = None if all(one is None for one in shown) else shown
+        known: dict[str, Any] = {
+            "contexts": contexts,
+            "delays": [row.delay for row in rows],
+            "sizes": [row.size for row in rows],
+        }
         count = len(rows) if all(id is None for id in ids) else None
         asked = await desk.call(partial(desk.opened.ask_many, count, ids=None if count is not None else ids, **known))
         rounds = rounds_of(asked)

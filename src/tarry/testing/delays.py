@@ -14,6 +14,7 @@ from tarry.delays.laws import Generated
 from tarry.game.checked import checked, watching
 from tarry.kernel import entry
 from tarry.kernel.views import leaves
+from tarry.testing.compiled import check_compiled_world
 
 
 @entry
@@ -65,6 +66,10 @@ class DelaysContract:
             asked = np.zeros(delays.horizon, np.int64)
             _ask_each.dispatcher_for(delays)(delays, asked)
             assert np.array_equal(asked, delays.values), "delay(delays, t) differs from values"
+
+    def test_it_plays_compiled(self) -> None:
+        """Where the JIT is on, and as it does in Python."""
+        check_compiled_world(delays=self.make(sorted(self.horizons)[-2], 0))
 
     def test_backlog_adds_up(self) -> None:
         for delays in self._all():

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tarry.domains import Domain, nearest, project
 from tarry.game.checked import checked, watching
 from tarry.kernel import entry
+from tarry.testing.compiled import check_compiled_world
 
 Points = NDArray[np.float64]
 
@@ -118,6 +119,10 @@ class DomainContract:
         _project_rows.dispatcher_for(domain)(domain, points, np.full(domain.dimension, np.nan))
         # Compiled arithmetic may differ in the last digits.
         assert np.max(np.abs(points - expected)) <= 1e-3 * self.slack(domain, *expected)
+
+    def test_it_plays_compiled(self) -> None:
+        """Where the JIT is on, and as it does in Python."""
+        check_compiled_world(domain=self.domain())
 
     def test_diameter_and_outer_ball_cover_the_set(self) -> None:
         domain = self.domain()

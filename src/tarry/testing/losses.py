@@ -15,6 +15,7 @@ from tarry.kernel import entry
 from tarry.kernel.views import leaves
 from tarry.losses import Losses
 from tarry.losses.base import Reacting, allocate, gradient_in, react, see, value_in
+from tarry.testing.compiled import check_compiled_world
 
 Vector = NDArray[np.float64]
 
@@ -107,6 +108,10 @@ class LossContract:
         for t, x, _ in self.points():
             assert np.linalg.norm(loss.gradient(x, t)) <= steepest * (1 + self.tolerance)
             assert abs(loss.value(x, t)) <= largest * (1 + self.tolerance)
+
+    def test_it_plays_compiled(self) -> None:
+        """Where the JIT is on, and as it does in Python."""
+        check_compiled_world(domain=self.domain(), losses=self.loss())
 
     def test_survives_pickling(self) -> None:
         loss = self.loss()

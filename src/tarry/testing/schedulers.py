@@ -203,6 +203,16 @@ class SchedulerContract:
         again = follow(copy, self.delays, capacity=self.capacity, information=self.information)
         assert _same(again, self.follow())
 
+    def test_it_plays_compiled(self) -> None:
+        """Where the JIT is on, and as it does in Python."""
+        compiled, plain = self.follow(compiled=True), self.follow()
+        for one, other in zip(plain, compiled, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, err_msg=f"compiled, {self._name} plays otherwise")
+
+    @property
+    def _name(self) -> str:
+        return type(self.scheduler).__name__
+
     def test_mean_weight(self) -> None:
         """E[w_t | past] = 1 wherever there is room; a random half of the rounds must show it too."""
         if not self.scheduler.is_unbiased:
@@ -214,13 +224,14 @@ class SchedulerContract:
             trace = self.follow(seed)
             # A member that saturates owes a full set nothing.
             room = trace.before < (self.capacity if self.saturates and self.capacity is not None else np.inf)
-            assert not trace.weight[~room].any(), "a round entered a full set"
+            assert not trace.weight[~room].any(), f"{self._name} let a round enter a full set: leave saturates out"
             excess[seed] = trace.weight - room
         for half in chosen:
             sums = excess[:, half].mean(axis=1)
             error = sums.std(ddof=1) / np.sqrt(self.seeds)
             # A half of an unbiased member is four standard errors off once in sixteen thousand seeds of the suite.
-            assert abs(sums.mean()) <= 4 * error + 1e-9, f"mean weight off by {sums.mean():.3g} ± {error:.2g}"
+            problem = f"weights of {self._name} are biased: mean weight off by {sums.mean():.3g} ± {error:.2g}"
+            assert abs(sums.mean()) <= 4 * error + 1e-9, f"{problem} (standard error), or say is_unbiased = False"
 
 
 def _same(one: Trace, other: Trace) -> bool:

@@ -85,8 +85,14 @@ def run(delays, scheduler, *, capacity, seed=5, **options):
     """The weights that reach a model, by row, when row i waits ``delays[i]`` of River's steps."""
     data = [({"i": i, "d": int(d)}, bool(i % 2)) for i, d in enumerate(delays)]
     spy = Spy()
-    limits = {"capacity": capacity, "scheduler": scheduler, "seed": seed}
-    late.progressive_val_score(data, spy, metrics.Accuracy(), delay="d", **limits, **options)
+    limits = {
+        "capacity": capacity,
+        "scheduler": scheduler,
+        "seed": seed,
+        "weights": "unbiased",
+        "split": None,
+    } | options
+    late.progressive_val_score(data, spy, metrics.Accuracy(), delay="d", **limits)
     return {x["i"]: w for x, _, w in spy.rows}
 
 
@@ -200,3 +206,15 @@ def test_with_room_for_all_the_output_is_river_s(capsys):
         score(PHISHING, model, metrics.Accuracy(), delay=100, print_every=500, **limit)
         texts.append(capsys.readouterr().out)
     assert texts[0] == texts[1] != ""
+
+
+def test_relative_weights_are_those_of_a_join():
+    delays = np.random.default_rng(2).integers(0, 60, 300)
+    log = {"d": np.arange(300.0), "l": np.arange(300) + np.maximum(delays - 1, 0) + 0.5, "y": np.zeros(300)}
+    join = tarry.LabelJoin(6, rng=5)
+    given = {row.id - 1: row.relative for row in join.stream(log, decided_at="d", labelled_at="l", label="y")}
+    told = run(delays, None, capacity=6, at_end="drop", weights="relative")
+    # River reveals the last labels in an order of its own.
+    assert {i: w for i, w in told.items() if i < 250} == {i: w for i, w in given.items() if i < 250}
+    assert max(given.values()) > 1.5
+    assert np.mean(list(given.values())) < 1.5

@@ -27,6 +27,18 @@ SCENARIOS = {
             *[("gather", ("h", 2)), ("finish", "h"), ("decide_many", letters("xyz")), ("finish", "z"), ("expire", "y")],
         ],
     ),
+    "windows": Scenario(
+        tarry.LabelJoin,
+        {"capacity": 4, "window": 10, "missing": 0, "outbox": True, "memory": 50},
+        [
+            *[("decide_at", (id, t)) for t, id in enumerate(letters("abcdef"))],
+            *[("label_at", (id, 6)) for id in letters("aceg")],
+            *[("advance", 12), ("decide_typed", ("g", 13)), ("decide_typed", ("h", 14)), ("decide_at", ("i", 15))],
+            *[("label_at", ("i", 16)), ("rows", None), ("ack", 1), ("rows", 1), ("label_at", ("g", 17))],
+            *[("decide_at", (id, 18 + t)) for t, id in enumerate(letters("jklm"))],
+            *[("advance", 24), ("label_at", ("m", 25)), ("label_at", ("k", 50)), ("advance", 60), ("rows", None)],
+        ],
+    ),
 }
 
 

@@ -13,7 +13,8 @@ from typing import Any, Self
 from river import base, compose
 from river.active.base import ActiveLearningClassifier
 
-from tarry.adapters.waiting import LateModel, Sizer, Waiting
+from tarry.adapters.waiting import LateModel, Sizer, Waiting, Window
+from tarry.adapters.weighing import DEFAULT, SPLIT, Weighing
 from tarry.live import Ticket
 from tarry.schedulers.base import Scheduler
 
@@ -45,6 +46,13 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
     decision it answers and the capacity could not apply (with ``capacity=None`` it is a label that came at once).
 
     ``size``, a function of the features, says what a decision counts for, such as the value of a basket.
+    ``weights="relative"`` divides a weight by the mean weight so far, so that the model's step keeps its meaning;
+    ``"tempered"`` divides by less, ``"unbiased"`` by nothing. Weights of two and more are told in calls of about
+    ``split``; what is above ``max_weight`` is cut, which biases.
+
+    ``window`` is how long a decision waits, such as ``"30d"``: :meth:`advance` learns from those whose windows have
+    ended, with ``missing`` as the label where none came. Labels are held until then, unless ``release="arrival"``.
+    ``decide``, ``learn_one`` and, with ``on``, ``predict_one`` take ``at``, the moment of the event.
 
     The features of tracked decisions are kept, of no others; a label that is not (or no more) awaited is ignored. One
     that is None, NaN or infinite is refused and changes nothing, whether it is awaited or not.
@@ -78,12 +86,23 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
         scheduler: Scheduler | SchedulerParameter | None = None,
         seed: int | None = None,
         size: Sizer = None,
+        weights: str = DEFAULT,
+        split: float | None = SPLIT,
+        max_weight: float | None = None,
+        window: Any = None,
+        missing: Any = None,
+        release: str | None = None,
     ) -> None:
         check_weighted(model)
         bare = scheduler.scheduler if isinstance(scheduler, SchedulerParameter) else scheduler  # a clone's is wrapped
         self.model, self.capacity, self.on, self.seed, self.size = model, capacity, on, seed, size
+        self.weights, self.split, self.max_weight = weights, split, max_weight
+        self.window, self.missing, self.release = window, missing, release
         self.scheduler = None if bare is None else SchedulerParameter(bare)
-        self._waiting = Waiting(capacity, bare, seed, size)
+        if missing is not None:
+            check_label(missing, self._is_number, "a decision without one", None)
+        weighing, span = Weighing(weights, split, max_weight), Window.of(window, missing, release)
+        self._waiting = Waiting(capacity, bare, seed, size, weighing=weighing, window=span)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -96,35 +115,51 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
     def _wrapped_model(self) -> Any:
         return self.model
 
-    def decide(self, x: Features, id: Hashable = None) -> Ticket:
+    def decide(self, x: Features, id: Hashable = None, *, at: Any = None) -> Ticket:
         """Register a decision (under the id of ``on``, if there is one); return its id and whether it is tracked."""
         if self.on is None:
-            return self._waiting.decide(x if type(x) is dict else _copied(x), id)  # which copies dicts
+            return self._waiting.decide(x if type(x) is dict else _copied(x), id, at=at)  # which copies dicts
         kept = self._features(x)  # before a name is looked for, since what has none may be no features at all
-        return self._waiting.decide(kept, self._name(x) if id is None else id)
+        return self._waiting.decide(kept, self._name(x) if id is None else id, at=at)
 
     def predict_one(self, x: Features, **kwargs: Any) -> Any:
         """Return the model's prediction; with ``on``, the decision is registered."""
         if self.on is None and not kwargs:  # the shortest way, since it is the most walked
             return self.model.predict_one(x)
-        return self.model.predict_one(self._asked(x), **kwargs)
+        return self.model.predict_one(self._asked(x, kwargs), **kwargs)
 
     def learn_one(self, x: Features | Hashable, y: Any, **kwargs: Any) -> None:
         """Learn from the label of a decision, named by its id or, with ``on``, by features; ``w`` is multiplied in."""
         id = self._whose(x) if isinstance(x, dict) else x
         check_label(y, self._is_number, _WHOSE, id)
-        own = kwargs.pop("w", 1.0) if kwargs else 1.0  # a weight of the caller's own, multiplied in
+        own, at = (kwargs.pop("w", 1.0), kwargs.pop("at", None)) if kwargs else (1.0, None)
         if own != 1.0:
             check_weight(own, _WHOSE, id)
         if self.on is None and id is not x:  # features without a name: a label that came at once
-            self._waiting.decide(_copied(x))
-        features, weight = self._waiting.label(id)
+            self._waiting.decide(_copied(x), at=at)
+        features, weight = self._waiting.label(id, y, at=at)
         if weight != 0.0 and own != 0.0:
-            try:
-                self.model.learn_one(features, y, w=weight * own, **kwargs)
-            except BaseException as error:  # an interrupt too: what was not learnt must not be lost
-                self._waiting.give_back([(id, features, weight)], error)
-                raise
+            self._learn(id, features, weight, y, own, kwargs)
+
+    def advance(self, now: Any = None) -> int:
+        """Learn from decisions whose windows have ended by a moment, now if it is not said; return how many."""
+        learnt = 0
+        for id, features, weight, y in self._waiting.ended(now):
+            self._learn(id, features, weight, y, 1.0, {})
+            learnt += 1
+        return learnt
+
+    def _learn(self, id: Hashable, x: Features, weight: float, y: Any, own: float, options: dict[str, Any]) -> None:
+        """Teach the model a label in as many calls as its weight takes; ``own`` is a weight of the caller's."""
+        calls = self._waiting.weighing.calls(weight, step_of, self.model)
+        done = 0
+        try:
+            while done < calls:
+                self.model.learn_one(x, y, w=weight * own / calls, **options)
+                done += 1
+        except BaseException as error:  # an interrupt too: what was not learnt must not be lost
+            self._waiting.give_back([(id, x, weight * (calls - done) / calls)], error)
+            raise
 
     def _whose(self, x: Features) -> Hashable:
         if self.on is not None:
@@ -137,11 +172,11 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
             "learn_one(ticket.id, y). For labels that come at once, teach the model inside, or give capacity=None"
         )
 
-    def _asked(self, x: Features) -> Features:
-        """Register a decision that ``on`` names; return what the model sees of it."""
+    def _asked(self, x: Features, options: dict[str, Any]) -> Features:
+        """Register a decision that ``on`` names; return what the model sees. The options lose ``at``, its moment."""
         if self.on is None:
             return x
-        self._waiting.decide(self._features(x), self._name(x))
+        self._waiting.decide(self._features(x), self._name(x), at=options.pop("at", None))
         return self._features(x)
 
     def _name(self, x: Features) -> Hashable:
@@ -161,8 +196,9 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
         return features
 
 
-# Help and editors look at ``__new__`` first, which takes anything: what counts is below.
-LateLabels.__new__.__signature__ = inspect.signature(LateLabels.__init__)  # type: ignore[attr-defined]
+# Help and editors would look at ``__new__`` first, which takes anything.
+_ASKED = list(inspect.signature(LateLabels.__init__).parameters.values())[1:]
+LateLabels.__signature__ = inspect.Signature(_ASKED)  # type: ignore[attr-defined]
 
 
 class LateClassifier(LateLabels, base.Classifier):
@@ -171,7 +207,7 @@ class LateClassifier(LateLabels, base.Classifier):
     def predict_proba_one(self, x: Features, **kwargs: Any) -> Any:
         if self.on is None and not kwargs:
             return self.model.predict_proba_one(x)
-        return self.model.predict_proba_one(self._asked(x), **kwargs)
+        return self.model.predict_proba_one(self._asked(x, kwargs), **kwargs)
 
 
 class LateRegressor(LateLabels, base.Regressor):
@@ -199,6 +235,13 @@ def check_weighted(model: Any) -> None:
         if type(model).__name__ not in FORWARDING:
             raise _weightless(model)
         check_weighted(model._wrapped_model)
+
+
+def step_of(model: Any) -> Any:
+    """Return the length of the step that a model, or the last of a pipeline, takes next; None where it has none."""
+    while isinstance(model, compose.Pipeline):
+        model = list(model.steps.values())[-1]
+    return getattr(getattr(model, "optimizer", None), "learning_rate", None)
 
 
 def _takes_weight(model: base.Estimator) -> bool:

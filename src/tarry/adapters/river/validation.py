@@ -15,8 +15,9 @@ from typing import Any
 
 from river import base, metrics, stream, utils
 
-from tarry.adapters.river.late_labels import LateLabels, check_label, check_weight, check_weighted
+from tarry.adapters.river.late_labels import LateLabels, check_label, check_weight, check_weighted, step_of
 from tarry.adapters.waiting import Seed, Sizer, check_sizer, make_slots
+from tarry.adapters.weighing import DEFAULT, SPLIT, Weighing
 from tarry.checks import as_int
 from tarry.live.core import Slots
 from tarry.live.logs import AT_END
@@ -45,6 +46,9 @@ def iter_progressive_val_score(
     seed: Seed = None,
     at_end: str = "deliver",
     size: Sizer = None,
+    weights: str = DEFAULT,
+    split: float | None = SPLIT,
+    max_weight: float | None = None,
 ) -> Iterator[Report]:
     """Return the reports of River's function of this name, with at most ``capacity`` labels awaited (None: no limit).
 
@@ -53,7 +57,8 @@ def iter_progressive_val_score(
     ends before a prediction that would come next, so delays of None, 0 and 1 lose nothing, or, where rows have a
     ``moment``, with the last of these. Once a label was not used, reports have ``"Samples used"``. A row whose label is
     None, NaN or infinite, or whose delay is negative, is refused by its number before the model sees it. ``size``, a
-    function of x, says what a row counts for.
+    function of x, says what a row counts for. ``weights``, ``split`` and ``max_weight`` are those of
+    :class:`LateLabels`.
 
     >>> from river import datasets, linear_model, metrics
     >>> model = linear_model.LogisticRegression()
@@ -61,7 +66,7 @@ def iter_progressive_val_score(
     ...     datasets.Phishing(), model, metrics.Accuracy(), delay=100, step=1250, capacity=20, seed=1
     ... ):
     ...     print(report)
-    {'Accuracy': Accuracy: 69.76%, 'Step': 1250, 'Samples used': 230}
+    {'Accuracy': Accuracy: 57.52%, 'Step': 1250, 'Samples used': 230}
     """
     if isinstance(model, LateLabels):
         raise ValueError("the evaluation does the waiting itself: give the bare model, and capacity=… beside it")
@@ -75,6 +80,7 @@ def iter_progressive_val_score(
     step = as_int(step, "step (0 for no reports)")
     is_told = getattr(scheduler, "needs_delays", False)
     slots = make_slots(capacity, scheduler, seed, "clairvoyant" if is_told else "semi-clairvoyant")
+    weighing = Weighing(weights, split, max_weight)
     rows = Rows(dataset, moment, delay, is_number=isinstance(model, base.Regressor), is_told=is_told)
     started = time.perf_counter()
     several = metric if isinstance(metric, metrics.base.Metrics) else [metric]
@@ -91,7 +97,7 @@ def iter_progressive_val_score(
             state["Memory"] = model._raw_memory_usage
         return state | {"Prediction": prediction} if yield_predictions else state
 
-    return _play(rows, model, metric, slots, step, report, at_end == "drop", check_sizer(size, slots))
+    return _play(rows, model, metric, slots, step, report, at_end == "drop", check_sizer(size, slots), weighing)
 
 
 def _play(
@@ -103,6 +109,7 @@ def _play(
     report: Callable[[int, int, object], Report],
     drops: bool,
     sizer: Sizer,
+    weighing: Weighing,
 ) -> Iterator[Report]:
     by_probability = isinstance(model, base.Classifier) and not metric.requires_labels  # type: ignore[attr-defined]
     predict, learn = model.predict_proba_one if by_probability else model.predict_one, model.learn_one
@@ -125,10 +132,12 @@ def _play(
         prediction = predictions.pop(i)
         if prediction is not None and prediction != {}:
             metric.update(y_true=y, y_pred=prediction)
-        weight = slots.answer(i + 1) * own
-        if weight != 0.0:
+        weight = weighing.of(slots, slots.answer(i + 1))
+        if weight != 0.0 and own != 0.0:
             used += 1
-            learn(x, y, w=weight, **options)
+            calls = weighing.calls(weight, step_of, model)
+            for _ in range(calls):
+                learn(x, y, w=weight * own / calls, **options)
         scored += 1
         if step and scored % step == 0:
             last = scored
@@ -152,6 +161,9 @@ def progressive_val_score(
     seed: Seed = None,
     at_end: str = "deliver",
     size: Sizer = None,
+    weights: str = DEFAULT,
+    split: float | None = SPLIT,
+    max_weight: float | None = None,
     **print_kwargs: Any,
 ) -> metrics.base.Metric:
     """Return the metric, as River's function of this name, with at most ``capacity`` labels awaited (None: no limit).
@@ -168,6 +180,9 @@ def progressive_val_score(
         "seed": seed,
         "at_end": at_end,
         "size": size,
+        "weights": weights,
+        "split": split,
+        "max_weight": max_weight,
     }
     reports = iter_progressive_val_score(
         dataset, model, metric, moment, delay, print_every, show_time, show_memory, **limits

@@ -24,6 +24,11 @@ MOUNTS = Path("/proc/mounts")
 _NETWORKED = ("nfs", "cifs", "smb", "afs", "9p", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "fuse.sshfs", "davfs")
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
+OLD = (
+    "{} is in format {}, this version of Tarry reads {}; nothing was changed: make a copy of it, for earlier versions "
+    "cannot read it afterwards, and run tarry join upgrade --store {}"
+)
+LATER = "{} is in format {}, this version of Tarry reads {}; it was left as it is: use the version that wrote it"
 FORMS = "'memory:', 'sqlite:///file.db' or 'postgresql://user@host/database'"
 
 
@@ -88,9 +93,12 @@ class Store(Protocol):
 
 
 def open_store(
-    url: str | Store, name: str = MAIN, *, durability: str = POWER, must_exist: bool = False
+    url: str | Store, name: str = MAIN, *, durability: str = POWER, must_exist: bool = False, upgrade: bool = False
 ) -> Store | None:
-    """Return the place of a session in the database at an address (a store is returned as it is); None in memory."""
+    """Return the place of a session in the database at an address (a store is returned as it is); None in memory.
+
+    A database of an earlier format is refused, or with ``upgrade`` brought to this one.
+    """
     if durability not in (POWER, PROCESS):
         raise ValueError(f"durability must be {POWER!r} or {PROCESS!r}, got {durability!r}")
     if not isinstance(name, str) or not name or re.search("[\x00\ud800-\udfff]", name):
@@ -111,11 +119,11 @@ def open_store(
         if shared:
             problem = f"{path} lies on a network file system ({shared}), where SQLite's locks cannot be trusted"
             warnings.warn(f"{problem}: use a local disk, or a postgresql:// store", stacklevel=2)
-        return SQLite(path, name, durability=durability, must_exist=must_exist)
+        return SQLite(path, name, durability=durability, must_exist=must_exist, upgrade=upgrade)
     if url.startswith(_POSTGRES):
         from tarry.live.stores.postgres import Postgres
 
-        return Postgres(url, name, durability=durability, must_exist=must_exist)
+        return Postgres(url, name, durability=durability, must_exist=must_exist, upgrade=upgrade)
     raise ValueError(f"store must be {FORMS}, got {_shown(url)}")
 
 
@@ -159,6 +167,18 @@ def stored_names(url: str) -> list[str]:
         return store.names()
     finally:
         store.close()
+
+
+def upgrade_store(url: str) -> int:
+    """Bring all of a database to this version's format, in one transaction; return the format that it had.
+
+    Earlier versions cannot read it afterwards.
+    """
+    store: Any = open_store(url, must_exist=True, upgrade=True)
+    if not hasattr(store, "was_format"):
+        raise ValueError(f"only databases have formats, got {_shown(url)}: give sqlite:/// or postgresql://")
+    store.close()
+    return int(store.was_format)
 
 
 def network_file_system(path: Path) -> str:

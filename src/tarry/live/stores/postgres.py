@@ -10,10 +10,10 @@ from urllib.parse import unquote
 from zlib import crc32
 
 from tarry.errors import Missing, StoreError
-from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, make_head
+from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, remade_head
 from tarry.live.configuration import FORMAT, upgraded
 from tarry.live.encoding import ItemRow
-from tarry.live.stores import CLOSED, PATIENCE, PROCESS, Change, without_password
+from tarry.live.stores import CLOSED, LATER, OLD, PATIENCE, PROCESS, Change, without_password
 
 try:
     import psycopg
@@ -47,11 +47,14 @@ class Postgres:
     where = "the database"
     errors: tuple[type[Exception], ...] = (psycopg.Error,)
 
-    def __init__(self, url: str, name: str, *, durability: str, must_exist: bool = False) -> None:
+    def __init__(
+        self, url: str, name: str, *, durability: str, must_exist: bool = False, upgrade: bool = False
+    ) -> None:
         self.url, self.name = url, name
         self._commit_mode = "off" if durability == PROCESS else "on"
         self._number: int | None = None
         self._is_closed = False
+        self._upgrades, self.was_format = upgrade, FORMAT
         try:
             self._connect()
             try:
@@ -72,7 +75,7 @@ class Postgres:
         self._process, self._database = os.getpid(), database
 
     def _check_tables(self, must_exist: bool) -> bool:
-        """Return whether there are tables of this format; those of an earlier one are brought to it.
+        """Return whether there are tables of this format; those of an earlier one are brought to it if asked for.
 
         Whoever opens a session needs no right to make tables, and leaves none.
         """
@@ -83,9 +86,12 @@ class Postgres:
             if must_exist:
                 raise Missing("the database holds nothing of Tarry's: make a session or join first (tarry join new)")
             return False
-        if written[0] > FORMAT:
-            raise StoreError(f"the database is in format {written[0]}, this version of Tarry reads {FORMAT}")
-        if written[0] < FORMAT:
+        self.was_format = written[0]
+        if self.was_format > FORMAT:
+            raise StoreError(LATER.format(self.where, self.was_format, FORMAT))
+        if self.was_format < FORMAT:
+            if not self._upgrades:
+                raise StoreError(OLD.format(self.where, self.was_format, FORMAT, without_password(self.url)))
             self._upgrade()
         return True
 
@@ -100,26 +106,29 @@ class Postgres:
         self._has_tables = True
 
     def _upgrade(self) -> None:
-        """Bring tables of the first format, which had a table of heads, to this one, in one transaction."""
+        """Bring tables of an earlier format to this one, in one transaction; the first had a table of heads."""
         with self._database.transaction():
             run = self._database.execute
             run("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             written = run("SELECT version FROM tarry_format").fetchone()
             if written is None or written[0] >= FORMAT:
                 return  # somebody was faster
-            run("LOCK TABLE tarry_heads IN ACCESS EXCLUSIVE MODE")
+            is_first = written[0] == 1
+            heads, data = ("tarry_heads", "slots") if is_first else (f"tarry_{STATE}", "data")
+            run(f"LOCK TABLE {heads} IN ACCESS EXCLUSIVE MODE")
             wanted = (
-                "SELECT number, configuration, version, slots FROM tarry_sessions JOIN tarry_heads ON number = session"
-            )
-            for number, text, version, slots in run(wanted).fetchall():
+                f"SELECT number, configuration, version, {data} FROM tarry_sessions JOIN {heads} ON number = session"
+            ) + ("" if is_first else f" WHERE chunk = {HEAD}")
+            for number, text, version, found in run(wanted).fetchall():
                 new = upgraded(text)
                 row = (new, crc32(new.encode()), number)
                 run(_RECONFIGURE, row)
-                wanted = "SELECT coalesce(sum(checksum), 0) FROM tarry_{} WHERE session = %s"
+                wanted = "SELECT coalesce(sum(checksum), 0) FROM tarry_{} WHERE session = %s AND chunk >= 0"
                 sums = [run(wanted.format(region), (number,)).fetchone() for region in REGIONS]
-                total = sum(int(found[0]) for found in sums if found)
-                run(_UPSERT.format(STATE), (number, *make_head(version, slots, 0, total)))
-            run("DROP TABLE tarry_heads")
+                total = sum(int(one[0]) for one in sums if one)
+                slots = found.to_bytes(4, "little") if is_first else found
+                run(_UPSERT.format(STATE), (number, *remade_head(version, slots, total)))
+            run("DROP TABLE IF EXISTS tarry_heads")
             run("UPDATE tarry_format SET version = %s", (FORMAT,))
 
     def _ready(self) -> psycopg.Connection[Any]:

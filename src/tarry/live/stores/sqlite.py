@@ -16,10 +16,10 @@ from weakref import WeakSet
 from zlib import crc32
 
 from tarry.errors import Missing, StoreError
-from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, make_head
+from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, remade_head
 from tarry.live.configuration import FORMAT, upgraded
 from tarry.live.encoding import ItemRow
-from tarry.live.stores import CLOSED, PATIENCE, PROCESS, Change
+from tarry.live.stores import CLOSED, LATER, OLD, PATIENCE, PROCESS, Change
 
 try:
     import fcntl
@@ -72,13 +72,16 @@ class SQLite:
 
     errors: tuple[type[Exception], ...] = (sqlite3.Error,)
 
-    def __init__(self, path: str, name: str, *, durability: str, must_exist: bool = False) -> None:
+    def __init__(
+        self, path: str, name: str, *, durability: str, must_exist: bool = False, upgrade: bool = False
+    ) -> None:
         self.path, self.name = Path(path).absolute(), name  # wherever the process goes later
         self.where = str(self.path)
         self._synchronous = "NORMAL" if durability == PROCESS else "FULL"
         self._base = 0  # where the rows of this session begin; the first session's number is 1
         self._is_closed = self._is_lost = False
         self.database: Any = None  # until there is a file
+        self._upgrades, self.was_format = upgrade, FORMAT
         if _is_there(self.path, must_exist=must_exist):
             try:
                 self._connect()
@@ -86,9 +89,11 @@ class SQLite:
                 raise StoreError(self.explain(error)) from error
 
     def _connect(self) -> None:
-        """Open a file that is there, bring it to this format, and have a write-ahead log."""
+        """Open a file that is there, if asked to bring it to this format, and have a write-ahead log."""
         with _opening:
-            version = _check_file(self.path)
+            version = self.was_format = _check_file(self.path)
+            if version < FORMAT and not self._upgrades:
+                raise StoreError(OLD.format(self.path, version, FORMAT, f"sqlite:///{self.path}"))
             _let_go_of_parents()
             address = f"{self.path.as_uri()}?mode=rw"
             database = sqlite3.connect(
@@ -279,7 +284,7 @@ def _switch_to_log(database: sqlite3.Connection, path: Path) -> None:
 
 
 def _upgrade(database: sqlite3.Connection) -> None:
-    """Bring a file of the first format to this one, in one transaction."""
+    """Bring a file of an earlier format to this one, in one transaction."""
     run = database.execute
     run("BEGIN IMMEDIATE")
     try:
@@ -288,14 +293,12 @@ def _upgrade(database: sqlite3.Connection) -> None:
                 new, place = upgraded(text), number << _BITS
                 values = (new, crc32(new.encode()), number)
                 run("UPDATE tarry_sessions SET configuration = ?, checksum = ? WHERE number = ?", values)
-                # The first format kept a version and the slots, but nothing that tells one history from another.
-                version, slots = run("SELECT version, data FROM tarry_state WHERE place = ?", (place,)).fetchone()
+                version, data = run("SELECT version, data FROM tarry_state WHERE place = ?", (place,)).fetchone()
                 wanted = "SELECT total(checksum) FROM tarry_{} WHERE place > ? AND place < ?"
                 sums = [run(wanted.format(name), (place, place + (1 << _BITS))).fetchone() for name in REGIONS]
-                total = int(sum(found[0] for found in sums))
-                head = make_head(version, int.from_bytes(slots, "little"), 0, total)
-                row = (head.checksum, head.data, place)
-                run("UPDATE tarry_state SET checksum = ?, data = ? WHERE place = ?", row)
+                head = remade_head(version, data, int(sum(found[0] for found in sums)))
+                row = (*head[1:], place)
+                run("UPDATE tarry_state SET version = ?, checksum = ?, data = ? WHERE place = ?", row)
             run(f"PRAGMA user_version = {FORMAT}")
         run("COMMIT")
     except BaseException:
@@ -378,7 +381,7 @@ def _check_file(path: Path) -> int:
     if application != APPLICATION:
         raise StoreError(f"{path} is a database of some other program; it was left as it is: give another path")
     if version > FORMAT:
-        raise StoreError(f"{path} is in format {version}, this version of Tarry reads {FORMAT}; it was left as it is")
+        raise StoreError(LATER.format(path, version, FORMAT))
     page = 65536 if page == 1 else page  # which two bytes cannot hold
     if path.stat().st_size % page and not any(Path(f"{path}{end}").exists() for end in _LOGS):
         raise StoreError(f"{path} is damaged (its end is missing) and was left as it is: restore a copy")

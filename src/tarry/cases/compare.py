@@ -1,0 +1,308 @@
+"""Policies side by side on a log: the mean label that each believes, and how well a model does on its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import hypot, inf, isnan, nan, sqrt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tarry.cases.log import CaseLog, case_log
+from tarry.cases.measure import calibration, follow, losses, progress
+from tarry.cases.models import make_model
+from tarry.charts import CONFIDENCE, student
+from tarry.checks import as_choice, as_int
+from tarry.errors import ArgumentError
+from tarry.outcomes import html_facts
+from tarry.planning.columns import DECIDED, FEEDBACK, find_column, read_columns
+from tarry.planning.policies import Policy, find_policy
+from tarry.times import RELEASES
+
+if TYPE_CHECKING:
+    import polars as pl
+
+OURS, RIVAL = "VarOpt", "drop newest"
+USUAL = (OURS, RIVAL, "drop oldest", "time out", "unlimited")
+CLEAR = 2.0  # standard errors: a difference below may be chance
+SLIGHT = 0.01  # of the loss: nobody would change a policy for less
+SKIPPED = 10  # runs begin within the first so-manieth of a log
+SHARE = 0.15  # of the mean backlog: slots, where none are said
+LEAST = 2  # slots that a share comes to: one alone holds whatever came last
+
+
+class Spread(NamedTuple):
+    """A figure over runs: its mean, and the standard deviation of one run (0 where runs do not differ)."""
+
+    mean: float
+    deviation: float
+    runs: int
+
+    @classmethod
+    def of(cls, values: ArrayLike) -> Spread:
+        """The spread of one value per run."""
+        listed = np.asarray(values, dtype=np.float64)
+        return cls(float(listed.mean()), float(listed.std(ddof=1)) if listed.size > 1 else 0.0, int(listed.size))
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return self.deviation / sqrt(self.runs)
+
+    @property
+    def half(self) -> float:
+        """Half the 95 % interval of the mean; infinite with one run."""
+        return student(CONFIDENCE, self.runs - 1) * self.error if self.runs > 1 else inf
+
+
+class Score(NamedTuple):
+    """One policy, release and model on a log: a figure for each run where runs differ, else one.
+
+    ``rows`` came out of the join, on average; ``believed`` is the mean label as they have it, ``losses`` the model's
+    mean loss on settled decisions, each predicted with the rows before it, ``calibration`` its error by bins.
+    """
+
+    model: str
+    policy: str
+    release: str
+    slots: int | None
+    rows: float
+    believed: tuple[float, ...]
+    losses: tuple[float, ...]
+    calibration: float
+
+    @property
+    def loss(self) -> Spread:
+        return Spread.of(self.losses)
+
+    @property
+    def belief(self) -> Spread:
+        return Spread.of(self.believed)
+
+    def behind(self, other: Score) -> Spread:
+        """Return by how much the loss is above another's, run by run."""
+        return Spread.of(np.asarray(self.losses) - np.asarray(other.losses))
+
+
+def compare(
+    log: CaseLog,
+    *,
+    models: Sequence[str] = ("river",),
+    capacity: int | float | str = SHARE,
+    seeds: int = 20,
+    policies: Iterable[str | Policy] = USUAL,
+    releases: Iterable[str] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Comparison:
+    """Stream a log through a join under each policy and release, teach each model, and score what it predicts.
+
+    ``capacity`` is a number of slots, or a share of the decisions that wait on average under a release (0.15, "15%").
+    Drop newest, and policies that draw, run once per seed, each run beginning the log a little later (within its first
+    tenth), so that intervals also hold the luck of drop newest; other policies run once. ``releases``: those the log
+    allows, "arrival" and, with a window, "window".
+    """
+    runs, chosen = as_int(seeds, "seeds", 2), [p if isinstance(p, Policy) else find_policy(p) for p in policies]
+    for name in models:
+        make_model(name, log.is_binary)  # refuse before hours of work
+    kinds = log.releases if releases is None else tuple(as_choice(one, "release", RELEASES) for one in releases)
+    logs = [log.tail(i * log.size // (SKIPPED * runs)) for i in range(runs)]
+    scores = [
+        score
+        for release in kinds
+        for policy in chosen
+        for score in _scores(logs, policy, slots_of(log, release, capacity), release, models, tell)
+    ]
+    return Comparison(log, runs, tuple(models), tuple(scores))
+
+
+def slots_of(log: CaseLog, release: str, capacity: int | float | str) -> int:
+    """Return a number of slots, from one or from a share of the mean backlog.
+
+    Raise ArgumentError for anything else.
+    """
+    given: Any = capacity
+    try:
+        if isinstance(given, str):
+            given = float(given[:-1]) / 100.0 if given.endswith("%") else float(given)
+        if 0.0 < given < 1.0:
+            return max(LEAST, round(float(given) * log.mean_backlog(release)))
+        if given == int(given) and given >= 1:
+            return int(given)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ArgumentError("capacity", "must be a number of slots, or a share of the mean backlog such as 15%", capacity)
+
+
+def _scores(
+    logs: list[CaseLog], policy: Policy, slots: int, release: str, models: Sequence[str], tell: Callable[[str], None]
+) -> Iterator[Score]:
+    tell(f"{policy.name}, {release}")
+    runs = logs if policy.is_random or policy.name == RIVAL else logs[:1]
+    heard = [follow(log, policy, slots, release, seed) for seed, log in enumerate(runs)]
+    rows = float(np.mean([one.rows.size for one in heard]))
+    believed = tuple(one.believed for one in heard)
+    for name in models:
+        tell(f"{policy.name}, {release}, {name}")
+        said = [progress(log, one, make_model(name, log.is_binary)) for log, one in zip(runs, heard, strict=True)]
+        lost = tuple(float(losses(log, one).mean()) for log, one in zip(runs, said, strict=True))
+        off = float(np.mean([calibration(log, one) for log, one in zip(runs, said, strict=True)]))
+        yield Score(name, policy.name, release, slots if policy.is_limited else None, rows, believed, lost, off)
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """What each policy makes of a log; ``recommendation`` says in words which to take there."""
+
+    log: CaseLog
+    seeds: int
+    models: tuple[str, ...]
+    scores: tuple[Score, ...]
+
+    @property
+    def truth(self) -> float:
+        """The mean label of settled decisions."""
+        return float(self.log.truth[self.log.settled].mean())
+
+    @property
+    def facts(self) -> str:
+        """The log in two sentences."""
+        log = self.log
+        waiting = " and ".join(f"{log.mean_backlog(one):,.1f} ({one} release)" for one in log.releases)
+        span = "" if log.window is None else f" The log is {self.windows:,.1f} windows long."
+        return (
+            f"{log.size:,} decisions, {int(log.settled.sum()):,} of them settled with a mean label of "
+            f"{self.truth:.4g}; waiting on average {waiting}.{span}"
+        )
+
+    @property
+    def windows(self) -> float:
+        """How many windows fit into the log; NaN where decisions have none."""
+        log = self.log
+        return nan if log.window is None else float(log.decided[-1] - log.decided[0]) / log.window
+
+    def find(self, model: str, policy: str, release: str) -> Score | None:
+        """Return one score; None where it was not asked for."""
+        wanted = (model, policy, release)
+        return next((one for one in self.scores if (one.model, one.policy, one.release) == wanted), None)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row for each model, release and policy; ``behind`` is the loss above drop newest's, with its interval."""
+        import polars as pl
+
+        rows = []
+        for one in self.scores:
+            rival = self.find(one.model, RIVAL, one.release)
+            behind = None if rival is None or one.policy == RIVAL else one.behind(rival)
+            rows.append(
+                {
+                    "model": one.model,
+                    "release": one.release,
+                    "policy": one.policy,
+                    "slots": one.slots,
+                    "rows": one.rows,
+                    "believed": one.belief.mean,
+                    "believed_deviation": one.belief.deviation,
+                    "loss": one.loss.mean,
+                    "loss_error": one.loss.error,
+                    "behind": None if behind is None else behind.mean,
+                    "behind_half": None if behind is None or behind.runs < 2 else behind.half,
+                    "calibration": one.calibration,
+                }
+            )
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
+    def recommendation(self) -> str:
+        """Which policy to take on this log, for each model and for the mean label."""
+        return " ".join([*(self._for_model(name) for name in self.models), self._for_rate()])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers and text, for JSON."""
+        said = {"facts": self.facts, "truth": self.truth, "seeds": self.seeds, "recommendation": self.recommendation}
+        return {**said, "table": self.table.to_dicts()}
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.facts} {self.recommendation})"
+
+    def _repr_html_(self) -> str:
+        return html_facts("Comparison", {"log": self.facts, "recommendation": self.recommendation})
+
+    def _best(self, model: str, policies: Iterable[str]) -> Score | None:
+        named = set(policies)
+        found = [one for one in self.scores if one.model == model and one.policy in named and one.rows > 0]
+        return min(found, key=lambda one: one.loss.mean, default=None)
+
+    def _for_model(self, model: str) -> str:
+        """Say which policy the model does best with, and whether that may be chance."""
+        others = {one.policy for one in self.scores if one.slots is not None} - {OURS}
+        ours, rival = self._best(model, [OURS]), self._best(model, others)
+        if ours is None or rival is None:
+            return f"For {model} there is nothing to choose: fewer than two limited policies gave rows."
+        by = ours.behind(rival)
+        share, noise = by.mean / rival.loss.mean, CLEAR * by.error
+        mine, theirs = (f"{one.policy} with release={one.release!r}" for one in (ours, rival))
+        figures = f"{ours.loss.mean:.4f} against {rival.loss.mean:.4f}, {share:+.1%} ± {noise / rival.loss.mean:.1%}"
+        if abs(by.mean) <= max(noise, SLIGHT * rival.loss.mean):
+            return f"For {model} take {mine}: its loss is level with that of {theirs} ({figures})."
+        if by.mean < 0:
+            return f"For {model} take {mine}: its loss is below that of {theirs} ({figures})."
+        return f"For {model} take {theirs}: the loss of {mine} is above it ({figures}).{self._why(ours, rival)}"
+
+    def _why(self, ours: Score, rival: Score) -> str:
+        if rival.policy != RIVAL or rival.release != ours.release or rival.rows <= ours.rows:
+            return ""
+        length = "" if isnan(self.windows) else f", and counts most on a log of {self.windows:,.1f} windows"
+        return (
+            f" Drop newest has heard {rival.rows:,.0f} rows against {ours.rows:,.0f}: it takes decisions in bursts and "
+            f"gives no slot up. That pays where labels have nothing to do with how busy it is{length} (docs/cases.md)."
+        )
+
+    def _for_rate(self) -> str:
+        """Say whose mean label is nearest, over runs."""
+        first = [one for one in self.scores if one.model == self.models[0] and one.slots is not None and one.rows > 0]
+        if not first:
+            return "No limited policy gave a row: take more slots."
+        spread = float(self.log.truth[self.log.settled].std())
+        # Runs that do not draw are alike, and may be near by luck: as far as so many rows can be.
+        noise = {one: max(one.belief.deviation, spread / sqrt(one.rows)) for one in first}
+        errors = {one: hypot(one.belief.mean - self.truth, noise[one]) for one in first}
+        best = min(first, key=lambda one: errors[one])
+        told = [best, *(one for one in first if one.release == best.release and one.policy in (OURS, RIVAL))]
+        shown = ", ".join(f"{one.policy} {one.belief.mean:.4g}" for one in dict.fromkeys(told))
+        return (
+            f"To report the mean label ({self.truth:.4g}) take {best.policy} with release={best.release!r}: believed "
+            f"are {shown}, and a single run of {best.policy} errs by about {errors[best]:.2g}."
+        )
+
+
+def compare_log(
+    source: Any,
+    *,
+    decided: str | None = None,
+    labelled: str | None = None,
+    label: str,
+    window: Any = None,
+    missing: float = 0.0,
+    day_first: bool | None = None,
+    **options: Any,
+) -> Comparison:
+    """Compare policies on one's own log, a CSV or Parquet file or a frame; ``options`` are those of :func:`compare`.
+
+    Columns of moments are found by usual names unless they are given; all others are features. With a ``window``
+    ("30d") decisions without a label by its end have the label ``missing``. ``day_first`` tells 9/1/2024 from 1/9/2024
+    where no day of the log does.
+    """
+    import polars as pl
+
+    if isinstance(source, (str, Path)):
+        frame, start, end = read_columns(Path(source), decided, labelled, day_first, role="labelled", also=None)
+    else:
+        frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
+        start = find_column(frame.columns, decided, DECIDED, "decided")
+        end = find_column(frame.columns, labelled, FEEDBACK, "labelled", start)
+    log = case_log(frame, decided=start, labelled=end, label=label, window=window, missing=missing)
+    return compare(log, **options)

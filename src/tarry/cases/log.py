@@ -1,0 +1,179 @@
+"""A log as a case: decisions with features, labels that came late or never, and which of them are settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tarry.delays import trace
+from tarry.delays.trace import Trace
+from tarry.errors import ArgumentError
+from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, as_length
+
+Vector = NDArray[np.float64]
+VALUES = 20  # of a text that get a column of their own; rarer ones share one
+DECIDED, LABELLED, LABEL, ROW = "decided_at", "labelled_at", "label", "row"
+
+
+@dataclass(frozen=True)
+class CaseLog:
+    """Decisions in the order of time: moments in seconds, labels (NaN where none came) and features, a row each.
+
+    With a ``window`` a decision without a label by its end has the label ``missing``.
+    """
+
+    decided: Vector
+    labelled: Vector
+    labels: Vector
+    features: Vector
+    window: float | None = None
+    missing: float = 0.0
+
+    @property
+    def size(self) -> int:
+        return int(self.decided.size)
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """When rows may come out: as labels arrive, and with a window at its end."""
+        return (AT_ARRIVAL,) if self.window is None else (AT_ARRIVAL, AT_END_OF_WINDOW)
+
+    @cached_property
+    def is_binary(self) -> bool:
+        """Whether every label is 0 or 1."""
+        return bool(np.isin(self.truth[self.settled], (0.0, 1.0)).all())
+
+    @cached_property
+    def settled(self) -> NDArray[np.bool_]:
+        """Which decisions have a label that nothing in the log can change: the ones that are scored."""
+        if self.window is None:
+            return np.isfinite(self.labelled)
+        # Not those labelled in the last window alone: they are the quick ones.
+        return np.asarray(self.decided + self.window <= self.end)
+
+    @cached_property
+    def end(self) -> float:
+        """The last moment in the log."""
+        return float(np.nanmax(np.append(self.labelled, self.decided[-1])))
+
+    @cached_property
+    def truth(self) -> Vector:
+        """Return the label of each decision by the rules of the window; NaN where the log does not say."""
+        if self.window is None:
+            return self.labels
+        is_inside = self.labelled <= self.decided + self.window
+        return np.where(is_inside, self.labels, np.where(self.settled, self.missing, np.nan))
+
+    def released(self, release: str) -> Vector:
+        """Return when each decision gives its row, if it is tracked until then; NaN for never."""
+        if self.window is None:
+            return self.labelled
+        ends = self.decided + self.window
+        return ends if release == AT_END_OF_WINDOW else np.fmin(self.labelled, ends)
+
+    def delays(self, release: str) -> Trace:
+        """Return how many decisions come while each one waits."""
+        return trace(self.decided, self.released(release), never="end")
+
+    def mean_backlog(self, release: str) -> float:
+        """Return how many decisions wait on average."""
+        return float(self.delays(release).values.mean())
+
+    @cached_property
+    def columns(self) -> dict[str, list[Any]]:
+        """The log as a join streams it; the features of a row are its number."""
+        come = [None if np.isnan(moment) else moment for moment in self.labelled.tolist()]
+        labels = [None if moment is None else label for moment, label in zip(come, self.labels.tolist(), strict=True)]
+        rows = list(range(self.size))
+        return {DECIDED: self.decided.tolist(), LABELLED: come, LABEL: labels, ROW: rows}
+
+    def tail(self, start: int) -> CaseLog:
+        """Return the log without its first decisions."""
+        names = ("decided", "labelled", "labels", "features")
+        return replace(self, **{name: getattr(self, name)[start:] for name in names}) if start else self
+
+
+def case_log(
+    frame: pl.DataFrame, *, decided: str, labelled: str, label: str, window: Any = None, missing: float = 0.0
+) -> CaseLog:
+    """Make a case of a frame; all other columns are features.
+
+    Moments are dates or numbers of seconds. Numbers are standardised, gaps are 0 beside a column that marks them, and
+    each frequent value of a text has a column of its own. Raise ValueError for a log that makes no sense.
+    """
+    for name in (decided, labelled, label):
+        if name not in frame.columns:
+            raise ValueError(f"there is no column {name!r}: the log has {', '.join(map(repr, frame.columns))}")
+    start, end = _seconds(frame[decided]), _seconds(frame[labelled])
+    if np.isnan(start).any():
+        raise ValueError(f"{decided!r} is empty in row {int(np.argmax(np.isnan(start)))}: every decision needs a time")
+    if frame.height < 2:
+        raise ValueError(f"the log has {frame.height} rows: a case needs more")
+    outcomes = _numbers(frame[label], label)
+    no_label = np.isfinite(end) & ~np.isfinite(outcomes)
+    if no_label.any():
+        row = int(np.argmax(no_label))
+        raise ValueError(f"row {row} has a time in {labelled!r} and no number in {label!r}: empty both, or neither")
+    early = end < start
+    if early.any():
+        row = int(np.argmax(early))
+        raise ValueError(f"row {row} is labelled before it was decided: {frame[labelled][row]}, {frame[decided][row]}")
+    order = np.argsort(start, kind="stable")
+    length = None if window is None else as_length(window, "window") / PER_SECOND
+    if not np.isfinite(missing):
+        raise ArgumentError("missing", "must be a finite number, the label of decisions without one", missing)
+    others = [frame[name] for name in frame.columns if name not in (decided, labelled, label, "id")]
+    outcomes, rows = np.where(np.isfinite(end), outcomes, np.nan), features_of(others, frame.height)
+    made = CaseLog(start[order], end[order], outcomes[order], rows[order], length, float(missing))
+    if not made.settled.any():
+        raise ValueError("no decision is settled within the log: give a shorter window, or a longer log")
+    return made
+
+
+def features_of(columns: Iterable[pl.Series], height: int | None = None) -> Vector:
+    """Return numbers for each column of features, standardised, and for each frequent value of a text.
+
+    Without any there is a column of zeros, of so many rows.
+    """
+    made: list[Vector] = []
+    listed = list(columns)
+    for column in listed:
+        if column.dtype.is_numeric() or column.dtype == pl.Boolean or column.dtype.is_temporal():
+            values = _seconds(column) if column.dtype.is_temporal() else column.cast(pl.Float64).to_numpy()
+            known = np.isfinite(values)
+            if not known.any():
+                continue
+            spread = float(values[known].std())
+            if spread > 0:
+                made.append(np.where(known, (values - values[known].mean()) / spread, 0.0))
+        else:
+            texts = column.cast(pl.String)
+            known = texts.is_not_null().to_numpy()
+            frequent = texts.drop_nulls().value_counts(sort=True).head(VALUES).to_series().sort()
+            made += [(texts == value).fill_null(False).to_numpy().astype(np.float64) for value in frequent]
+            made.append((known & ~texts.is_in(frequent.to_list()).fill_null(False).to_numpy()).astype(np.float64))
+        if not known.all():
+            made.append((~known).astype(np.float64))
+    useful = [column for column in made if column.min() < column.max()]
+    return np.column_stack(useful) if useful else np.zeros((len(listed[0]) if height is None else height, 1))
+
+
+def _seconds(column: pl.Series) -> Vector:
+    """Return moments as seconds, NaN where they are missing."""
+    if column.dtype.is_temporal():
+        return column.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64).to_numpy() / PER_SECOND
+    return _numbers(column, column.name)
+
+
+def _numbers(column: pl.Series, name: str) -> Vector:
+    if column.dtype == pl.Null or column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        return np.array(column.cast(pl.Float64).fill_null(np.nan).to_numpy())
+    raise ValueError(
+        f"the column {name!r} holds {column.dtype}, such as {column.drop_nulls()[0]!r}: give numbers or dates"
+    )

@@ -1,0 +1,252 @@
+"""Policies on a log: which rows a model has had when it predicts, how it is scored, and what is said of it."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import log_loss
+
+import tarry
+from tarry.cases import CaseLog, Comparison, Score, case_log, compare, compare_log
+from tarry.cases.compare import slots_of
+from tarry.cases.log import features_of
+from tarry.cases.measure import Heard, calibration, follow, losses, progress
+from tarry.planning.policies import find_policy
+
+NAN = float("nan")
+
+
+def a_log(count=120, window=20.0, seed=0):
+    """Steady decisions, two at a time; a third of them positive, told within the window, the others never."""
+    draw = np.random.default_rng(seed)
+    decided = np.repeat(np.arange(count // 2, dtype=float), 2)
+    y = draw.random(count) < 0.3
+    told = np.where(y, decided + draw.integers(0, 25, count), NAN)
+    return CaseLog(decided, told, np.where(y, 1.0, NAN), draw.normal(size=(count, 2)), window=window)
+
+
+class Counting:
+    """Predicts how many rows it has learnt from."""
+
+    def __init__(self, refits=False):
+        self.refits, self.seen = refits, []
+
+    def predict(self, features):
+        return np.full(len(features), float(len(self.seen)))
+
+    def learn(self, features, labels, weights):
+        self.seen += list(zip(labels.tolist(), weights.tolist(), strict=True))
+
+
+def test_labels_by_the_rules_of_the_window():
+    """Told in its last moment, too late, never, and not settled when the log ends: at 12, with the last label."""
+    decided, told = [0.0, 1.0, 2.0, 8.0, 9.0], [5.0, 12.0, NAN, 9.0, NAN]
+    log = CaseLog(np.array(decided), np.array(told), np.array([1.0, 1.0, NAN, 1.0, NAN]), np.zeros((5, 1)), 5.0, -1.0)
+    assert log.settled.tolist() == [True, True, True, False, False]
+    assert np.array_equal(log.truth, [1.0, -1.0, -1.0, 1.0, NAN], equal_nan=True)
+    assert log.released("arrival").tolist() == [5.0, 6.0, 7.0, 9.0, 14.0]
+    assert log.released("window").tolist() == [5.0, 6.0, 7.0, 13.0, 14.0]
+    unlimited = find_policy("unlimited")
+    heard = {release: follow(log, unlimited, 1, release, 0) for release in log.releases}
+    assert heard["arrival"].rows.tolist() == [0, 1, 2, 3]  # the last would come out after the log has ended
+    assert heard["arrival"].labels.tolist() == [1.0, -1.0, -1.0, 1.0]
+    assert heard["window"].rows.tolist() == [0, 1, 2]
+    assert not log.is_binary
+
+
+@pytest.mark.parametrize("release", ["arrival", "window"])
+@pytest.mark.parametrize("name", ["unlimited", "VarOpt", "drop newest", "time out"])
+def test_a_prediction_is_made_with_the_rows_that_came_before_it(release, name):
+    """One by one: a row counts for the decisions after its moment, and for none that is made in it."""
+    log = a_log()
+    heard = follow(log, find_policy(name), 5, release, 3)
+    moments = log.released(release)[heard.rows]
+    expected = [(moments < now).sum() for now in log.decided]
+    assert progress(log, heard, Counting()).tolist() == expected
+    assert name == "time out" or 0 < heard.rows.size <= log.size
+    if name == "unlimited":
+        assert np.array_equal(heard.labels, log.truth[heard.rows])
+        assert heard.rows.size == np.sum(log.released(release) <= log.end)
+
+
+def test_a_model_that_is_fitted_anew_learns_in_eight_stretches():
+    log = a_log()
+    heard = follow(log, find_policy("unlimited"), 1, "arrival", 0)
+    said = progress(log, heard, Counting(refits=True))
+    assert 5 < np.unique(said).size <= 8
+    assert np.all(np.flatnonzero(np.diff(said)) % 15 == 14)
+    assert np.all(said <= progress(log, heard, Counting()))
+
+
+def test_a_policy_that_hears_nothing_teaches_nothing():
+    empty = np.zeros(0)
+    heard = Heard(empty.astype(int), empty.astype(int), empty, empty, empty)
+    assert np.isnan(heard.believed)
+    assert not progress(a_log(), heard, Counting()).any()
+
+
+def test_weights_are_the_joins_own():
+    log = a_log(400)
+    heard = follow(log, find_policy("VarOpt"), 5, "window", 1)
+    model = Counting()
+    progress(log, heard, model)
+    given = np.array([weight for _, weight in model.seen])
+    running = heard.weights / (np.cumsum(heard.weights) / np.arange(1, heard.weights.size + 1))
+    assert np.allclose(given, running[: given.size])
+    assert heard.weights.max() > 3  # else weights have nothing to say
+
+
+def test_losses_are_those_of_scikit_learn():
+    log = a_log()
+    said = np.random.default_rng(1).uniform(0.01, 0.99, log.size)
+    truth, scored = log.truth[log.settled], said[log.settled]
+    assert np.isclose(losses(log, said).mean(), log_loss(truth, scored))
+    numbers = CaseLog(log.decided, log.decided, said * 3, log.features)
+    assert np.isclose(losses(numbers, said).mean(), np.mean((2 * said) ** 2))
+
+
+def test_calibration():
+    log = CaseLog(np.arange(1000.0), np.arange(1000.0), (np.arange(1000) % 4 == 0) * 1.0, np.zeros((1000, 1)))
+    assert calibration(log, np.full(1000, 0.25)) == pytest.approx(0.0)
+    assert calibration(log, np.full(1000, 0.65)) == pytest.approx(0.4)
+    # Right on average and wrong in each half: a bin must not let errors cancel.
+    halves = np.where(np.arange(1000) < 500, 0.05, 0.45)
+    assert calibration(log, halves) == pytest.approx(0.2)
+
+
+def busy_hours(windows=14):
+    """In a busy hour five times as many decide, and most are positive: who drops when full hears the quiet ones."""
+    draw = np.random.default_rng(4)
+    times = np.concatenate([h * 10 + np.sort(draw.random(50 if h % 2 else 10)) * 10 for h in range(windows)])
+    y = (draw.random(times.size) < np.where((times // 10) % 2 == 1, 0.8, 0.1)).astype(float)
+    return CaseLog(times, times + 10 * draw.random(times.size), y, draw.normal(size=(times.size, 1)), window=10.0)
+
+
+def test_where_busy_hours_differ_varopt_is_right_and_is_taken():
+    made = compare(
+        busy_hours(), models=["logistic"], capacity=6, seeds=3, policies=("VarOpt", "drop newest", "unlimited")
+    )
+    for release in ("arrival", "window"):
+        ours, rival = (made.find("logistic", policy, release) for policy in ("VarOpt", "drop newest"))
+        assert abs(ours.belief.mean - made.truth) < 4 * ours.belief.error + 0.03
+        assert rival.belief.mean < made.truth - 0.1, "the control must be wrong"
+        assert ours.slots == 6
+        assert made.find("logistic", "unlimited", release).slots is None
+    assert "For logistic take VarOpt" in made.recommendation
+    assert re.search(r"To report the mean label \(0\.\d+\) take VarOpt", made.recommendation)
+    assert made.table.height == 6
+    assert made.table.filter(pl.col("policy") == "drop newest")["behind"].null_count() == 2
+
+
+def scored(policy, losses, believed=0.3, rows=100.0, release="window"):
+    return Score("river", policy, release, None if policy == "unlimited" else 5, rows, (believed,) * 4, losses, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("ours", "said"),
+    [
+        ((0.50, 0.51, 0.49, 0.50), "take VarOpt with release='window': its loss is below"),
+        ((0.60, 0.61, 0.59, 0.602), "take VarOpt with release='window': its loss is level"),
+        ((0.50, 0.90, 0.55, 0.80), "take VarOpt with release='window': its loss is level"),  # it may be chance
+        ((0.70, 0.71, 0.69, 0.70), "take drop newest with release='window': the loss of VarOpt"),
+    ],
+)
+def test_what_is_said_follows_the_figures(ours, said):
+    rival = scored("drop newest", (0.6, 0.6, 0.6, 0.6), believed=0.9, rows=110.0)
+    made = Comparison(a_log(), 4, ("river",), (scored("VarOpt", ours), rival, scored("unlimited", (0.1,))))
+    assert said in made.recommendation
+    assert ("Drop newest has heard 110 rows against 100" in made.recommendation) == ("take drop newest" in said)
+    assert "To report the mean label" in made.recommendation
+
+
+def test_without_a_window_labels_come_as_they_come():
+    log = a_log()
+    bare = CaseLog(log.decided, log.labelled, log.labels, log.features)
+    assert bare.releases == ("arrival",)
+    assert bare.settled.tolist() == np.isfinite(log.labelled).tolist()
+    heard = follow(bare, find_policy("unlimited"), 1, "arrival", 0)
+    assert heard.rows.size == bare.settled.sum()
+
+
+def test_slots():
+    log = a_log()
+    assert slots_of(log, "window", 7) == 7 == slots_of(log, "window", "7")
+    mean = log.mean_backlog("window")
+    assert slots_of(log, "window", "15%") == slots_of(log, "window", 0.15) == round(0.15 * mean)
+    assert slots_of(log, "arrival", 0.5) < slots_of(log, "window", 0.5)
+    for bad in (0, -1, 2.5, "many", "0%", None):
+        with pytest.raises(tarry.errors.ArgumentError, match="number of slots, or a share"):
+            slots_of(log, "window", bad)
+
+
+def test_features_as_people_have_them():
+    columns = [
+        pl.Series("x", [1.0, None, 3.0, 5.0]),
+        pl.Series("same", [2, 2, 2, 2]),
+        pl.Series("kind", ["b", "a", None, "a"]),
+        pl.Series("day", ["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"]).str.to_date(),
+    ]
+    made = features_of(columns)
+    spread = np.std([1.0, 3.0, 5.0])
+    assert np.allclose(made[:, 0], [-2 / spread, 0.0, 0.0, 2 / spread])
+    assert made[:, 1].tolist() == [0, 1, 0, 0]  # the gap
+    assert made[:, 2].tolist() == [0, 1, 0, 1]
+    assert made[:, 3].tolist() == [1, 0, 0, 0]
+    assert made[:, 4].tolist() == [0, 0, 1, 0]
+    assert np.allclose(np.diff(made[:, 5]), np.diff(made[:, 5])[0])
+    assert made.shape == (4, 6)
+    many = features_of([pl.Series("id", [f"k{i % 30}" for i in range(300)])])
+    assert many.shape[1] == 21  # twenty of their own, and the others together
+    assert np.all(many.sum(axis=1) == 1)
+
+
+def test_a_frame_is_read_in_the_order_of_time():
+    frame = pl.DataFrame(
+        {
+            "decided_at": [3, 1, 2],
+            "label_at": [9.0, None, 2.5],
+            "sold": [1.0, None, 0.0],
+            "x": [3.0, 1.0, 2.0],
+            "id": [7, 8, 9],
+        }
+    )
+    log = case_log(frame, decided="decided_at", labelled="label_at", label="sold", window="5s")
+    assert log.decided.tolist() == [1.0, 2.0, 3.0]
+    assert log.truth.tolist() == [0.0, 0.0, 0.0]  # never, told 0, told too late
+    assert log.features.shape == (3, 1)
+    made = compare_log(frame, label="sold", window=5, models=["sgd"], capacity=2, seeds=2, policies=["VarOpt"])
+    assert made.truth == 0.0
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"y": [1.0, None, 0.0]}, "row 1 has a time in 'b' and no number in 'y'"),
+        ({"b": [0.5, 2.0, 3.0]}, "row 0 is labelled before it was decided"),
+        ({"a": [1.0, None, 2.0]}, "'a' is empty in row 1"),
+        ({"y": ["yes", "no", "no"]}, "the column 'y' holds String, such as 'yes'"),
+    ],
+)
+def test_a_log_that_makes_no_sense_is_refused(changed, message):
+    columns = {"a": [1.0, 1.5, 2.0], "b": [1.0, 2.0, 3.0], "y": [1.0, 0.0, 0.0]} | changed
+    with pytest.raises(ValueError, match=re.escape(message)):
+        case_log(pl.DataFrame(columns), decided="a", labelled="b", label="y")
+
+
+def test_refusals():
+    log = a_log()
+    with pytest.raises(tarry.errors.ArgumentError, match="one of 'river', 'sgd', 'logistic', 'lightgbm'"):
+        compare(log, models=["perceptron"])
+    with pytest.raises(ValueError, match="there is no column 'z'"):
+        case_log(pl.DataFrame({"a": [1]}), decided="a", labelled="a", label="z")
+    with pytest.raises(ValueError, match="no decision is settled within the log"):
+        case_log(
+            pl.DataFrame({"a": [1.0, 2.0], "b": [1.5, 2.5], "y": [0, 1]}),
+            decided="a",
+            labelled="b",
+            label="y",
+            window=60,
+        )

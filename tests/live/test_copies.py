@@ -1,0 +1,185 @@
+"""A copy of a join or session, by a store or a file, goes on as the original does, bit for bit."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scenario import Client, everything, long_script
+
+import tarry
+from tarry.errors import StoreError
+from tarry.live.stores.memory import Memory
+from tarry.live.values import to_json
+
+RULES = [
+    {},
+    {"outbox": True},
+    {"labels": "all", "memory": 7},
+    {"window": 5, "missing": 0, "outbox": True},
+    {"window": 5, "release": "arrival", "memory": 300},
+    {"labels": "sum", "window": 3},
+    {"scheduler": tarry.schedulers.Priority()},
+    {"scheduler": tarry.schedulers.DropOldest()},
+]
+FEATURES = [None, b"raw", {"x": 1.5}, (Decimal("1.10"), date(2026, 1, 31)), {1: np.float32(0.1)}, {"$": [float("nan")]}]
+
+
+def act(join, step, moment, rules):
+    """One call, whose kind and details come from a number; its answer as text."""
+    kind, which = step % 8, step // 8
+    at = {"at": moment} if "window" in rules else {}
+    ids = join.status().rounds
+    id = f"d{which % (ids + 2)}"  # mostly one that was decided
+    if kind in (0, 1, 2):
+        given = join.decide(FEATURES[which % len(FEATURES)], f"d{ids}", **at)
+    elif kind in (3, 4):
+        given = join.label(id, which % 3, **at)
+    elif kind == 5:
+        given = join.advance(moment) if at else join.expire(id)
+    elif kind == 6:
+        given = join.rows() if "outbox" in rules else join.fate(id)
+    elif "outbox" in rules and which % 2:
+        given = join.ack(max(join.rows(limit=1), default=[0] * 6)[-1])
+    elif "scheduler" not in rules:
+        given = join.resize(capacity=2 + which % 5)
+    else:
+        given = join.estimate()
+    return repr(given)
+
+
+def whole(join):
+    """Everything that is stored, and what is told of it."""
+    given = [repr(join.rows())] if join._has_outbox else []
+    return everything(join) | {"told": [repr(join.estimate()), repr(join.ledger(20)), *given]}
+
+
+def by_lines(join, store):
+    return tarry.LabelJoin.import_from([json.dumps(line) for line in join.export_lines()], store)
+
+
+@settings(max_examples=25)
+@given(st.sampled_from(RULES), st.lists(st.integers(0, 399), max_size=60), st.lists(st.integers(0, 399), min_size=5))
+def test_copies_of_random_histories_go_on_alike(rules, before, after):
+    original = tarry.LabelJoin(3, rng=1, store=Memory(), **rules)
+    for moment, step in enumerate(before):
+        act(original, step, moment, rules)
+    twins = [original.copy_to(Memory()), by_lines(original, Memory())]
+    expected = whole(original)
+    assert all(whole(twin) == expected for twin in twins)
+    for moment, step in enumerate(after, len(before)):
+        answer = act(original, step, moment, rules)
+        assert all(act(twin, step, moment, rules) == answer for twin in twins)
+    expected = whole(original)
+    assert all(whole(twin) == expected for twin in twins)
+
+
+@pytest.mark.parametrize("rules", RULES[:4], ids=str)
+def test_from_store_to_store_and_back(rules, new_store):
+    """Memory to SQLite to PostgreSQL to a file and back to SQLite, with some calls on each of them."""
+    rng = np.random.default_rng(1)
+    alone = tarry.LabelJoin(4, rng=1, **rules)
+    moved = tarry.LabelJoin(4, rng=1, **rules)
+    steps = iter([(moment, int(step)) for moment, step in enumerate(rng.integers(0, 400, 400))])
+    urls = [new_store("sqlite"), new_store("postgresql"), new_store("sqlite")]
+    ways = [
+        lambda: moved.copy_to(urls[0]),
+        lambda: moved.copy_to(urls[1], durability="process"),
+        lambda: by_lines(moved, urls[2]),
+        lambda: moved.copy_to(urls[2], name="again"),
+    ]
+    for way in ways:
+        for moment, step in (next(steps) for _ in range(100)):
+            assert act(alone, step, moment, rules) == act(moved, step, moment, rules)
+        before, moved = moved, way()
+        assert repr(before.estimate()) == repr(moved.estimate())
+        before.close()
+    kept = everything(moved)
+    assert kept["state"] == everything(alone)["state"]
+    moved.close()
+    with tarry.LabelJoin.open(urls[2], name="again") as again:
+        assert everything(again) == kept
+
+
+def test_sessions_and_sets_without_a_limit(new_store):
+    script = long_script(60, 3)
+    reference = Client(script)
+    session = reference.open(new_store("sqlite"))
+    reference.play(session, 30)
+    client = Client(script, list(reference.answers))
+    twin = session.copy_to(new_store("sqlite"))
+    reference.play(session)
+    client.play(twin)
+    assert client.answers == reference.answers
+    free = tarry.LabelJoin(None, rng=1, store=Memory())
+    free.decide_many([{"i": i} for i in range(200)])  # more slots than it began with
+    copy = free.copy_to(Memory())
+    assert [copy.label(i, 1) for i in range(1, 201)] == [free.label(i, 1) for i in range(1, 201)]
+    for opened in (session, twin):
+        opened.close()
+
+
+def test_lines_say_features_weights_and_fates():
+    join = tarry.LabelJoin(2, rng=1, window="1d", outbox=True)
+    for i in range(5):
+        join.decide({"i": i, "day": date(2026, 1, 31)}, f"d{i}", at=i)
+    join.label("d0", 1, at=1)
+    rows = [line for line in join.export_lines() if "round" in line]
+    waiting = [line for line in rows if line["fate"] == "pending"]
+    assert len(waiting) == 2
+    assert sum(line["weight"] for line in waiting) == 5.0
+    assert [line["due"] for line in waiting] == [86400 + int(line["id"][1:]) for line in waiting]
+    assert waiting[0]["typed_features"]["day"] == {"$": ["date", "2026-01-31"]}
+    assert {line["fate"] for line in rows} <= {"pending", "preempted", "untracked"}
+    weights = {row.id: row.weight for row in join.advance(90_000)}
+    assert weights == {line["id"]: line["weight"] for line in waiting}
+    (first, *_) = (line for line in join.export_lines() if "row" in line)
+    assert (first["row"], first["gathered"][1]) == (1, 2.5)
+
+
+@pytest.mark.parametrize("cut", ["last", "middle", "empty", "text", "number", "format"])
+def test_files_that_are_not_whole_are_refused(cut, tmp_path):
+    join = tarry.LabelJoin(2, rng=1)
+    join.decide_many([{"i": i} for i in range(9)])
+    lines = [to_json(line) for line in join.export_lines()]
+    changed = {
+        "last": lines[:-1],
+        "middle": lines[:3] + lines[4:],
+        "empty": [],
+        "text": ["hello"],
+        "number": [line.replace('"weight": 4.5', '"weight": 4.25') for line in lines],
+        "format": [lines[0].replace('"format": 3, "slots"', '"format": 9, "slots"'), *lines[1:]],
+    }[cut]
+    assert changed != lines
+    sentence = {"format": "is in format 9, this version of Tarry reads 3"}
+    sentence |= dict.fromkeys(["last", "middle", "number"], "is not all of an export, or was altered since")
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(changed))
+    store = f"sqlite:///{tmp_path / 'a.db'}"
+    with pytest.raises(StoreError, match=sentence.get(cut, "is no export of Tarry's")):
+        tarry.LabelJoin.import_from(path, store)
+    assert not (tmp_path / "a.db").exists()
+    path.write_text("\n\n".join(lines))
+    tarry.LabelJoin.import_from(path, store).close()
+    with pytest.raises(StoreError, match="has 'main' already, so nothing was changed"):
+        tarry.LabelJoin.import_from(path, store)
+    with pytest.raises(StoreError, match="this is a join, not a session"):
+        tarry.Session.import_from(path, store, name="other")
+    with pytest.raises(ValueError, match="a copy goes into a durable store"):
+        join.copy_to("memory:")
+    with pytest.raises(StoreError, match="cannot be read"):
+        tarry.LabelJoin.import_from(tmp_path / "none.jsonl", store)
+
+
+def test_what_no_store_can_keep_stays_where_it_is(tmp_path):
+    join = tarry.LabelJoin(2, rng=1)
+    join.decide({"set": {1}})
+    with pytest.raises(ValueError, match=r"a durable store takes .* got \{1\} as features"):
+        join.copy_to(f"sqlite:///{tmp_path / 'a.db'}")
+    assert not (tmp_path / "a.db").exists()
+    assert join.label(1, 1).features == {"set": {1}}
