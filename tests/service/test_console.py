@@ -98,7 +98,7 @@ def test_every_view_is_accessible_and_fits(page, served, join):
         join.removeprefix("/v1/"): page.get_by_label("Stays in slots over time"),
         "sessions/plays": page.get_by_text("0 of 4 slots are held."),
         "plan": page.get_by_label("Drop a CSV here"),
-        "explore?capacity=4&horizon=200&seeds=2": page.get_by_label("Estimates along the stream"),
+        "explore?capacity=4&horizon=200&streams=2": page.get_by_label("Estimates along the stream"),
     }
     for place, shown in views.items():
         visit(page, served, place)
@@ -127,7 +127,7 @@ def test_a_file_that_is_no_log_is_refused_in_a_sentence(page, served):
 
 
 def test_what_is_explored_stands_in_the_address(page, served):
-    visit(page, served, "explore?law=fixed&capacity=3&horizon=300&seeds=2&p.delay=9")
+    visit(page, served, "explore?law=fixed&capacity=3&horizon=300&streams=2&p.delay=9")
     page.get_by_label("Estimates along the stream").wait_for(timeout=60_000)
     expect(page.get_by_label("delay (of the delays)")).to_have_value("9")
     page.get_by_label("Slots").fill("5")

@@ -8,7 +8,7 @@ const LAWS = {
 };
 const FIELDS = {
   law: ["Delays", Object.keys(LAWS)], lean: ["Labels are 1 more often where feedback is", ["slow", "quick", "neither"]],
-  capacity: ["Slots", 1, 10000, 16], horizon: ["Decisions", 10, 20000, 2000], seeds: ["Runs of each policy", 1, 64, 16], seed: ["Seed", 0, 1000000, 0],
+  capacity: ["Slots", 1, 10000, 16], horizon: ["Decisions", 10, 20000, 2000], streams: ["Streams", 2, 64, 16], seed: ["Seed", 0, 1000000, 0],
 };
 
 export async function showExplorer(place, signal, query = "") {
@@ -31,11 +31,11 @@ export async function showExplorer(place, signal, query = "") {
   form.addEventListener("submit", (event) => { event.preventDefault(); if (location.hash === address()) location.reload(); else location.hash = address(); });
   fields.law.addEventListener("change", () => { location.hash = `#/explore?law=${fields.law.value}&lean=${fields.lean.value}&capacity=${fields.capacity.value}`; });
   const out = element("div", { "aria-live": "polite" }, element("p", {}, "Playing…"));
-  place.append(element("h1", {}, "One stream, several policies"), element("p", {}, "The same late labels, with few slots. Each policy estimates the mean label of all decisions from those it sees."), form, out);
+  place.append(element("h1", {}, "The same streams, several policies"), element("p", {}, "Late labels with few slots. Each policy estimates the mean label of all decisions from the labels it sees; all meet the same streams."), form, out);
   place.focus();
   const number = (key) => Number(fields[key].value);
   const parameters = Object.fromEntries(Object.keys(LAWS[law]).map((key) => [key, number(`p.${key}`)]));
-  const body = { law, parameters, lean: fields.lean.value, capacity: number("capacity"), horizon: number("horizon"), seeds: number("seeds"), seed: number("seed") };
+  const body = { law, parameters, lean: fields.lean.value, capacity: number("capacity"), horizon: number("horizon"), streams: number("streams"), seed: number("seed") };
   try {
     await showFound(out, await json("/v1/explore", { method: "POST", body, signal }), signal);
   } catch (error) {
@@ -45,22 +45,25 @@ export async function showExplorer(place, signal, query = "") {
 
 async function showFound(out, found, signal) {
   const spread = element("div", { class: "chart" }), along = element("div", { class: "chart" });
-  const rows = found.lines.map((line) => [line.policy, decimal(line.mean), decimal(line.bias, 2), decimal(line.deviation, 2), decimal(line.error, 2), percent(line.seen)]);
+  const rows = found.lines.map((line) => [line.policy, `${decimal(line.bias, 2)} ± ${decimal(2 * line.bias_error, 2)}`, decimal(line.deviation, 2), decimal(line.error, 2), percent(line.seen)]);
   const best = [...found.lines].sort((a, b) => a.error - b.error)[0];
   out.replaceChildren(
-    element("p", {}, `True mean label ${decimal(found.truth)}; delays of ${decimal(found.mean_delay)} decisions on average; ${count(found.capacity)} slots. Nearest on this stream: ${best.policy}, with a typical error of ${decimal(best.error, 2)}.`),
-    element("div", { class: "grid" }, card("Estimates at the end, a stroke for each run", spread), card("Along the stream, first run", along)),
-    table("Bias is the mean error, deviation the spread between runs, error both together", [["Policy"], ["Estimate", "number"], ["Bias", "number"], ["Deviation", "number"], ["Error", "number"], ["Labels seen", "number"]], rows));
+    element("p", {}, `Delays of ${decimal(found.mean_delay)} decisions on average; ${count(found.capacity)} slots. Least typical error on these streams: ${best.policy}, ${decimal(best.error, 2)}.`),
+    element("div", { class: "grid" }, card("Mean error of the estimates, ± two standard errors", spread), card("Along the first stream", along)),
+    table("Bias: mean error over streams, ± two standard errors. Deviation: spread of errors. Error: both together", [["Policy"], ["Bias", "number"], ["Deviation", "number"], ["Error", "number"], ["Labels seen", "number"]], rows));
   const names = found.lines.map((line) => line.policy);
   const coloured = (palette) => ({ field: "policy", type: "nominal", scale: { domain: [...names, "truth"], range: [...palette.slice(0, names.length), "gray"] } });
-  const dots = found.lines.flatMap((line) => line.estimates.map((estimate) => ({ policy: line.policy, estimate })));
+  const biases = found.lines.map(({ policy, bias, bias_error: error }) => ({ policy, bias, low: bias - 2 * error, high: bias + 2 * error }));
   const curves = [...found.lines, { policy: "truth", curve: found.truths }].flatMap((line) => line.curve.map((estimate, i) => ({ policy: line.policy, at: found.at[i], estimate })));
   const show = async () => {
-    await draw(spread, "Estimates of each policy beside the truth", dots, ({ palette, ink }) => ({
+    const across = (field, more = {}) => ({ field, type: "quantitative", title: "estimate minus truth", ...more });
+    await draw(spread, "Mean error of each policy, with two standard errors to either side", biases, ({ palette, ink }) => ({
       height: 40 * names.length + 20,
+      encoding: { y: { field: "policy", type: "nominal", title: null, sort: names }, color: { ...coloured(palette), legend: null } },
       layer: [
-        { mark: { type: "tick", thickness: 2, opacity: 0.7 }, encoding: { y: { field: "policy", type: "nominal", title: null, sort: names }, x: { field: "estimate", type: "quantitative", title: "estimated mean label", scale: { zero: false } }, color: { ...coloured(palette), legend: null } } },
-        { data: { values: [{ truth: found.truth }] }, mark: { type: "rule", strokeDash: [5, 4], color: ink }, encoding: { x: { field: "truth", type: "quantitative" } } },
+        { mark: { type: "rule", strokeWidth: 3 }, encoding: { x: across("low"), x2: { field: "high" } } },
+        { mark: { type: "point", filled: true, size: 90, opacity: 1 }, encoding: { x: across("bias") } },
+        { mark: { type: "rule", strokeDash: [5, 4], color: ink }, encoding: { x: { datum: 0 }, y: null, color: null } },
       ],
     }));
     await draw(along, "Estimates along the stream, with the truth so far", curves.filter((row) => row.estimate !== null), ({ palette }) => ({
