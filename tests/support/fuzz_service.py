@@ -21,18 +21,20 @@ FIRST, PER_EXAMPLE = 1700, 30  # requests for every limit in the description, an
 
 # Most requests are about one of these, so that they come beyond "there is no such join".
 KEPT = {
-    "joins/plain": {"capacity": 4, "seed": 1},
-    "joins/gathered": {"capacity": 3, "labels": "sum", "window": 100, "missing": 0, "outbox": True, "seed": 1},
+    "joins/plain": {"capacity": 8, "seed": 1},
+    "joins/gathered": {"capacity": 8, "labels": "sum", "window": 100, "missing": 0, "outbox": True, "seed": 1},
     "joins/listed": {"capacity": None, "labels": "all", "window": "1d", "seed": 1},
-    "sessions/gradients": {"dimension": 1, "rate": 0.5, "capacity": 4, "seed": 1},
+    "sessions/gradients": {"dimension": 2, "rate": 0.5, "capacity": 8, "seed": 1},
     "sessions/values": {"dimension": 1, "feedback": "value", "rate": 0.5, "smoothing": 0.1, "seed": 1},
 }
-_IDS = [{"id": id} for id in "abc"]
+_IDS = [{"id": id} for id in ("a", "b", "c", "u1-17", "r1")]  # the last ones are those of the examples
 CONFIGURATION = """
 [dictionaries.joins]
 values = ["plain", "gathered", "listed"]
 [dictionaries.sessions]
 values = ["gradients", "values"]
+[dictionaries.ids]
+values = ["a", "b", "c", "u1-17", "r1"]
 [dictionaries.texts]
 values = ["a", "b", "c", "30d", "2026-01-01"]
 [dictionaries.integers]
@@ -45,10 +47,12 @@ integer = { dictionary = "integers", probability = 0.3 }
 number = { dictionary = "numbers", probability = 0.3 }
 [[operations]]
 include-path-regex = "^/v1/joins/"
-parameters = { name = { dictionary = "joins", probability = 0.9 } }
+parameters."name" = { dictionary = "joins", probability = 0.9 }
+parameters."body.id" = { dictionary = "ids", probability = 0.5 }
 [[operations]]
 include-path-regex = "^/v1/sessions/"
-parameters = { name = { dictionary = "sessions", probability = 0.9 } }
+parameters."name" = { dictionary = "sessions", probability = 0.9 }
+parameters."body.id" = { dictionary = "ids", probability = 0.5 }
 """.replace("{zeros}", "0" * 400)  # an integer that is no float
 
 
