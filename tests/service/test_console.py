@@ -10,7 +10,7 @@ from chromium import launch
 from playwright.sync_api import expect, sync_playwright
 from system import skip_without
 
-LOG = "decided_at,feedback_at\n" + "\n".join(f"{i},{i + 1 + i * 7 % 23}" for i in range(300))
+LOG = "decided_at,feedback_at\n" + "\n".join(f"{i},{i + 1 + i * 7 % 23}" for i in range(100))
 # What a caller may write into names, ids, features and labels: none of it is markup.
 HOSTILE = "<img src=x onerror=alert(1)>"
 

@@ -22,7 +22,7 @@ VERBS = ["decide", "label", "finish", "expire", "resize", "advance", "ack", "fat
 
 
 def test_requests_from_the_description():
-    assert fuzz(1) > 200
+    assert fuzz(5, phases="examples,fuzzing") > 150
 
 
 @pytest.mark.slow
@@ -92,3 +92,17 @@ def test_problems_have_the_librarys_sentence(served, join):
     assert (status, "capacity" in problem["detail"]) == (409, True)
     assert served.call("PUT", join, {})[0] == 405
     assert served.call("GET", "/v2/joins")[0] == 404
+
+
+def test_names_are_those_of_the_description(served):
+    """Letters are those of ASCII, as its pattern means them to readers in every language."""
+    for name in ("J%C3%B5", "%D9%A3", "-a", "a%0A", "a" * 129):
+        for kind, body in (("joins", {"capacity": 2}), ("sessions", {"dimension": 2, "rate": 0.5})):
+            assert served.call("POST", f"/v1/{kind}/{name}", body)[0] == 422, name
+
+
+@pytest.mark.parametrize("moment", [1e308, -1e308, 10**400])
+def test_moments_that_are_too_late(served, moment):
+    served.call("POST", "/v1/joins/windows", {"capacity": 2, "window": 100})
+    status, problem = served.call("POST", "/v1/joins/windows/advance", {"now": moment})
+    assert (status, "must be a moment" in problem["detail"]) == (422, True)
