@@ -305,6 +305,11 @@ def test_without_weights_regret_passes_the_bound():
     assert not record.bounds_regret.any()
 
 
+def test_restarts_drop_rounds_and_bound_nothing():
+    player = tarry.Player(LEARNER, epochs=tarry.Doubling("total"))
+    assert not tarry.simulate(_game(), player, seeds=3).bounds_regret.any()
+
+
 def test_one_game_or_a_game_for_each_seed_is_told():
     def drawn(seed):
         rows = np.random.default_rng(seed).normal(size=(200, 3))

@@ -18,6 +18,7 @@ from tarry.reports.comparisons import (
     pivot_table,
     tuned,
 )
+from tarry.reports.regret import scaling_figures
 from tarry.reports.style import Cast
 from tarry.reports.view import view
 
@@ -116,6 +117,14 @@ def grid(regret, *, levels=(1, 2, 4), seeds=10, capacities=(4,), delays=None):
     rng = np.random.default_rng(3)
     drawn = [regret(rates.get(cell), seed, rng) for cell, seed in runs.select("cell", "seed").iter_rows()]
     return view(first, runs.with_columns(regret=pl.Series(drawn, dtype=pl.Float64)), curves)
+
+
+def test_a_colour_never_means_another_player():
+    """Against its own axis A is drawn as its first level is elsewhere: second, after one that is not finished."""
+    seen = grid(lambda rate, seed, _: float(rate or 9) + seed)
+    cast = Cast(["later", *seen.lines], 0)
+    (figure,) = [one for one, _ in scaling_figures(seen, cast) if one.name == "regret-rate"]
+    assert '"domain": ["A"], "range": ["#D55E00"]' in figure.chart.to_json(indent=None)
 
 
 def test_the_best_level_is_chosen_on_seeds_that_are_not_shown():

@@ -121,9 +121,13 @@ def _figure(view: View, quantity: Quantity, cast: Cast, usual: str, *notes: str)
     if quantity.name == "capacity":  # what is reached without a limit has no place on the axis
         free = view.named(view.runs.filter(pl.col("capacity").is_null()), ["capacity"])
         level = intervals(free, ["panel", "name", "setting"], "regret")
-    # Lines go by the names they have where the drivers are not mentioned: several of the cast may share one.
+    # Lines go by the names they have where the drivers are not mentioned: several of the cast may share one, which then
+    # looks as the first of them does in other figures.
     line_names = dict(view.named(view.runs, quantity.drivers).select("line", "name").iter_rows())
-    shown = list(dict.fromkeys(line_names[line] for line in cast.shown if line in line_names))
+    shown: list[str] = []
+    for line in cast.shown:
+        name = line_names.get(line, line)
+        shown.append(line if name in shown else name)
     mine = Cast(shown, len(set(line_names.values()) - set(shown)))
     scene = _Scene(quantity, mine if set(quantity.drivers) & set(view.player_keys) else cast, means, level, found)
     names = list(dict.fromkeys(panel for panel in frame["panel"] if panel in set(means["panel"])))
