@@ -58,18 +58,19 @@ def check_looks(logs, release, capacity=0.15):
     assert all(one.found.is_settled == (release == "window") for one in found)
     if release == "arrival":
         assert all(one.is_wide_enough for one in found)
-        off = [one.found.mean - one.truth for one in found if one.found.labels]
-        assert np.mean(off) > 0.05, "quick outcomes differ, else there is nothing to cover"
+    return found
 
 
 @pytest.mark.parametrize("release", ["arrival", "window"])
 def test_looked_at_in_the_middle_the_truth_is_covered(release):
-    check_looks([steady(200, seed=seed) for seed in range(40)], release)
+    found = check_looks([steady(200, seed=seed) for seed in range(40)], release)
+    off = np.mean([one.found.mean - one.truth for one in found if one.found.labels])
+    assert (off > 0.05) == (release == "arrival"), "quick outcomes differ, else there is nothing to cover"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("release", ["arrival", "window"])
-@pytest.mark.parametrize("name", ["relapse", "jobs", "clinical"])
+@pytest.mark.parametrize("name", ["jobs", "clinical"])
 def test_looked_at_in_the_middle_of_a_real_log_the_truth_is_covered(name, release):
     check_looks([LOGS[name]()] * 200, release)
 
