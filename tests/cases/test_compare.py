@@ -189,6 +189,16 @@ def test_what_is_said_follows_the_figures(ours, said):
     assert "To report the mean label" in made.recommendation
 
 
+def test_where_more_labels_do_not_help_it_says_so():
+    """Drop newest is ahead of unlimited tracking too: then rows are not what is missing."""
+    ours, rival = scored("VarOpt", (0.7, 0.71, 0.69, 0.7)), scored("drop newest", (0.6,) * 4, rows=110.0)
+    for free, is_behind in (((0.65,) * 4, True), ((0.5,) * 4, False)):
+        said = Comparison(a_log(), 4, ("river",), (ours, rival, scored("unlimited", free))).recommendation
+        assert "take drop newest" in said
+        assert ("below that of unlimited tracking too (0.6500), so more labels do not help" in said) == is_behind
+        assert ("Drop newest has heard" in said) != is_behind
+
+
 def test_without_a_window_labels_come_as_they_come():
     log = a_log()
     bare = CaseLog(log.decided, log.labelled, log.labels, log.features)
