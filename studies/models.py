@@ -13,7 +13,7 @@ import typer
 
 from studies.logs import LOGS
 from tarry.cases import MODELS, CaseLog, Comparison, Spread, compare
-from tarry.cases.compare import CLEAR, OURS, RIVAL
+from tarry.cases.compare import CLEAR, FREE, OURS, RIVAL
 from tarry.checks import as_choice
 from tarry.cli.console import refusing, screen
 from tarry.delays import fixed
@@ -26,9 +26,9 @@ from tarry.reports.table import markdown as as_markdown
 from tarry.schedulers import DropNewest, VarOpt
 
 SHARES = (0.05, 0.15)  # of the mean backlog
-POLICIES = (OURS, RIVAL, "time out", "unlimited")
+POLICIES = (OURS, RIVAL, "time out", FREE)
 WINDOWS = (3, 6, 12, 24, 48)
-GENERATED = 10  # of them for each length  # of the generated logs that differ in nothing but their length
+GENERATED = 10  # logs for each length, which differ in nothing else
 BACKLOG = 100  # decisions in a window of those
 STEADY, LONG = 20_000, 1_000  # decisions, and how many of them a window lasts
 SLOTS = (2, 5, 15, 50, 150)
@@ -114,8 +114,8 @@ def pairs_table(pairs: list[Pair], models: list[str]) -> Table:
         for log, release, share in keys
     ]
     caption = (
-        "Progressive loss of VarOpt (relative weights) over that of drop newest, in per cent, with standard errors "
-        "over seeds; below 0 VarOpt is ahead. * more than two standard errors behind."
+        "Progressive loss of VarOpt over that of drop newest, in per cent, with standard errors over seeds; below 0 "
+        "VarOpt is ahead. * more than two standard errors behind."
     )
     return Table(
         "VarOpt against drop newest",
@@ -212,17 +212,48 @@ def slots_table() -> Table:
     )
 
 
+class Counts(NamedTuple):
+    """In how many comparisons VarOpt is ahead of drop newest or behind, by two standard errors, and behind by much."""
+
+    comparisons: int
+    ahead: int
+    behind: int
+    much: int
+    worst: float
+
+    @classmethod
+    def of(cls, pairs: list[Pair]) -> Counts:
+        """Count pairs."""
+        clear = [pair.behind.mean for pair in pairs if pair.is_clear]
+        behind, much = sum(by > 0 for by in clear), sum(by > MUCH for by in clear)
+        return cls(len(pairs), len(clear) - behind, behind, much, max(pair.behind.mean for pair in pairs))
+
+
+def counts_table(pairs: list[Pair]) -> Table:
+    """Return where VarOpt is clearly ahead, behind, and behind by much, for each model and release."""
+    rows = []
+    for model, release in dict.fromkeys((pair.model, pair.release) for pair in pairs):
+        *counts, worst = Counts.of([pair for pair in pairs if (pair.model, pair.release) == (model, release)])
+        rows.append((model, release, *map(str, counts), f"{worst:+.1%}"))
+    return Table(
+        "In how many comparisons",
+        ("model", "release", "comparisons", "ahead", "behind", f"behind by over {MUCH:.0%}", "worst"),
+        rows,
+        "VarOpt against drop newest, by more than two standard errors over seeds.",
+        text=("model", "release"),
+        name="counts",
+    )
+
+
 def summary(pairs: list[Pair]) -> str:
-    """Count where VarOpt is clearly behind, ahead, and behind by much, for each release."""
+    """Say where VarOpt is clearly behind, ahead, and behind by much, for each release."""
     told = []
     for release in dict.fromkeys(pair.release for pair in pairs):
-        those = [pair for pair in pairs if pair.release == release]
-        behind = sum(p.is_clear and p.behind.mean > 0 for p in those)
-        ahead = sum(p.is_clear and p.behind.mean < 0 for p in those)
-        much = sum(p.is_clear and p.behind.mean > MUCH for p in those)
+        found = Counts.of([pair for pair in pairs if pair.release == release])
         told.append(
-            f"With release={release!r}, of {len(those)} comparisons VarOpt is ahead of drop newest by more than two "
-            f"standard errors in {ahead}, behind in {behind}, and behind by more than {MUCH:.0%} in {much}."
+            f"With release={release!r}, of {found.comparisons} comparisons VarOpt is ahead of drop newest by more than "
+            f"two standard errors in {found.ahead}, behind in {found.behind}, and behind by more than {MUCH:.0%} in "
+            f"{found.much}."
         )
     return " ".join(told)
 
@@ -238,6 +269,7 @@ def write(
     (out / "models.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     pairs = [pair for name, share, one in made for pair in pairs_of(name, share, one)]
     tables = [
+        counts_table(pairs),
         pairs_table(pairs, models),
         beliefs_table(made),
         lengths_table(lengths, models),

@@ -101,3 +101,8 @@ def test_pairs_are_by_seed():
     assert pair.behind.error == pytest.approx(0.05)
     assert pair.is_clear
     assert study._shown(pair) == "+15.0 (5.0)*"
+    ahead, unclear = (pair._replace(behind=study.Spread.of(by)) for by in ((-0.2, -0.1), (-0.1, 0.3)))
+    slight = pair._replace(behind=study.Spread.of((0.01, 0.012)), model="sgd")
+    assert study.Counts.of([pair, ahead, unclear, slight]) == (4, 1, 2, 1, pytest.approx(0.15))
+    rows = study.counts_table([pair, ahead, unclear, slight]).rows
+    assert rows == [("river", "window", "3", "1", "1", "1", "+15.0%"), ("sgd", "window", "1", "0", "1", "0", "+1.1%")]

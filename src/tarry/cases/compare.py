@@ -25,8 +25,8 @@ from tarry.times import RELEASES
 if TYPE_CHECKING:
     import polars as pl
 
-OURS, RIVAL = "VarOpt", "drop newest"
-USUAL = (OURS, RIVAL, "drop oldest", "time out", "unlimited")
+OURS, RIVAL, FREE = "VarOpt", "drop newest", "unlimited"
+USUAL = (OURS, RIVAL, "drop oldest", "time out", FREE)
 CLEAR = 2.0  # standard errors: a difference below may be chance
 SLIGHT = 0.01  # of the loss: nobody would change a policy for less
 SKIPPED = 10  # runs begin within the first so-manieth of a log
@@ -254,7 +254,16 @@ class Comparison:
         return f"For {model} take {theirs}: the loss of {mine} is above it ({figures}).{self._why(ours, rival)}"
 
     def _why(self, ours: Score, rival: Score) -> str:
-        if rival.policy != RIVAL or rival.release != ours.release or rival.rows <= ours.rows:
+        if rival.release != ours.release:
+            return ""
+        free = self.find(ours.model, FREE, ours.release)
+        if free is not None and free.loss.mean > rival.loss.mean:
+            return (
+                f" It is below that of unlimited tracking too ({free.loss.mean:.4f}), so more labels do not help this "
+                "model here: its steps or its penalty do not suit the log, or what has come out so far leans to quick "
+                "outcomes (docs/cases.md)."
+            )
+        if rival.policy != RIVAL or rival.rows <= ours.rows:
             return ""
         is_short = self.windows < SHORT  # not where there are none
         length = f", the more so on a log of only {self.windows:,.1f} windows" if is_short else ""
