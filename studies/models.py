@@ -15,7 +15,7 @@ from studies.logs import LOGS
 from tarry.cases import MODELS, CaseLog, Comparison, Spread, compare
 from tarry.cases.compare import CLEAR, FREE, OURS, RIVAL
 from tarry.checks import as_choice
-from tarry.cli.console import refusing, screen
+from tarry.cli.console import progress_lines, refusing, screen
 from tarry.delays import fixed
 from tarry.game import replay
 from tarry.outcomes import Fate
@@ -289,7 +289,6 @@ def models_command(
     seeds: Annotated[int, typer.Option(min=2, help="Runs of VarOpt.")] = 20,
 ) -> None:
     """Do weights serve models? Four models on eight logs, by policy, release and slots."""
-    from studies.__main__ import progress_lines
     from studies.measure import quiet
 
     names, models = list(log or LOGS), list(model or MODELS)

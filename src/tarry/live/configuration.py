@@ -124,7 +124,9 @@ def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -
             said = f"value of {path}" if name == "options" else ".".join(filter(None, (name, path)))
             problem = f"the store holds a {was['kind']} with another {said} ({then}, not {today})"
             field = path if name == "options" else name
-            change = f", change it by resize({field}={today})" if was["kind"] == JOIN and field in CHANGING else ""
+            change = ""
+            if was["kind"] == JOIN and field in CHANGING:
+                change = f", change it by resize({field}={today}) (tarry join resize --{field})"
             raise ValueError(f"{problem}: open it with the same arguments{change}, or give another store or name")
 
 

@@ -359,7 +359,7 @@ class LabelJoin(StoredObject):
 
     def _check_outbox(self) -> None:
         if not self._has_outbox:
-            raise ValueError("this join keeps no rows once they are given out: make it with outbox=True")
+            raise ValueError("this join keeps no rows once they are given out: make it with outbox=True (--outbox)")
 
     def steps(self, row: Row) -> list[float]:
         """Return the weights with which to tell a row to a model that takes steps, a call for each.
