@@ -224,8 +224,13 @@ class Comparison:
     @property
     def recommendation(self) -> str:
         """Which policy to take on this log, for each model and for the mean label."""
+        return " ".join(self.advice)
+
+    @property
+    def advice(self) -> list[str]:
+        """The recommendation in parts: one for each model, one for the mean label, and whom to ask for slots."""
         slots = "How many slots a share of all labels takes, tarry plan tells."
-        return " ".join([*(self._for_model(name) for name in self.models), self._for_rate(), slots])
+        return [*(self._for_model(name) for name in self.models), self._for_rate(), slots]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and text, for JSON; None where a number is not finite."""

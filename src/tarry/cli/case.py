@@ -79,6 +79,7 @@ def case_command(
             console = screen()
             console.print(made.facts, highlight=False)
             console.print(case_table(made).rich())
-            console.print(made.recommendation, style="bold", highlight=False)
+            for part in made.advice:
+                console.print(part, style="bold", highlight=False)
         if page is not None:
             typer.echo(f"page: {save_case(made, page)}", err=True)
