@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import hypot, inf, isnan, nan, sqrt
+from math import hypot, inf, nan, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +31,7 @@ CLEAR = 2.0  # standard errors: a difference below may be chance
 SLIGHT = 0.01  # of the loss: nobody would change a policy for less
 SKIPPED = 10  # runs begin within the first so-manieth of a log
 SHARE = 0.15  # of the mean backlog: slots, where none are said
+SHORT = 10  # windows: on a log of fewer a burst is a good part of all rows
 LEAST = 2  # slots that a share comes to: one alone holds whatever came last
 
 
@@ -264,7 +265,8 @@ class Comparison:
             )
         if rival.policy != RIVAL or rival.rows <= ours.rows:
             return ""
-        length = "" if isnan(self.windows) else f", and counts most on a log of {self.windows:,.1f} windows"
+        is_short = self.windows < SHORT  # not where there are none
+        length = f", the more so on a log of only {self.windows:,.1f} windows" if is_short else ""
         return (
             f" Drop newest has heard {rival.rows:,.0f} rows against {ours.rows:,.0f}: it takes decisions in bursts and "
             f"gives no slot up. That pays where labels have nothing to do with how busy it is{length} (docs/cases.md)."
