@@ -109,7 +109,7 @@ def compare(
     for name in models:
         make_model(name, log.is_binary)  # refuse before hours of work
     kinds = log.releases if releases is None else tuple(as_choice(one, "release", RELEASES) for one in releases)
-    logs = [log.tail(i * log.size // (SKIPPED * runs)) for i in range(runs)]
+    logs = begun_later(log, runs)
     scores = [
         score
         for release in kinds
@@ -117,6 +117,11 @@ def compare(
         for score in _scores(logs, policy, slots_of(log, release, capacity), release, models, tell)
     ]
     return Comparison(log, runs, tuple(models), tuple(scores))
+
+
+def begun_later(log: CaseLog, runs: int) -> list[CaseLog]:
+    """Return a log for each run, begun within its first tenth."""
+    return [log.tail(i * log.size // (SKIPPED * runs)) for i in range(runs)]
 
 
 def slots_of(log: CaseLog, release: str, capacity: int | float | str) -> int:
