@@ -21,12 +21,14 @@ from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
 from tarry.live.outbox import Row, new_row
 from tarry.live.status import Estimate, estimate_now
 from tarry.live.stores import MAIN, POWER, Store
+from tarry.live.weighing import Weighing
 from tarry.live.windows import moment_of, window_options
 from tarry.outcomes import Answer
 from tarry.times import AT_END_OF_WINDOW, PER_SECOND, as_length
 from tarry.tracking import Player
 
 _NOTHING = np.zeros(1)
+_WEIGHING = Weighing()
 
 
 class Ticket(NamedTuple):
@@ -339,6 +341,24 @@ class LabelJoin(StoredObject):
     def _check_outbox(self) -> None:
         if not self._has_outbox:
             raise ValueError("this join keeps no rows once they are given out: make it with outbox=True")
+
+    def steps(self, row: Row) -> list[float]:
+        """Return the weights with which to tell a row to a model that takes steps, a call for each.
+
+        They are tempered: ``row.weight`` over √(Σw²/Σw) of the rows given out so far, in parts of weight 1 to 2. So do
+        the adapters, and docs/adapters.md says why. Models with a penalty, fitted anew, take ``row.relative``.
+
+        >>> join = LabelJoin(capacity=1, rng=1)
+        >>> ids = [join.decide({"age": age}).id for age in range(36)]
+        >>> [join.steps(row) for id in ids if (row := join.label(id, 1))]  # of weight 36: 36/√36
+        [[1.0, 1.0, 1.0, 1.0, 1.0, 1.0]]
+        """
+        return self._turns.look(self._steps, row.weight)
+
+    def _steps(self, weight: float) -> list[float]:
+        if not self._tracker.slots.given:
+            raise ValueError("this join has given out no row yet: ask the join that gave this one")
+        return _WEIGHING.steps(self._tracker.slots, weight)
 
     def resize(self, *, capacity: int | None = UNSAID, memory: int = UNSAID, window: Any = UNSAID) -> list[Hashable]:
         """Change the capacity (None: no limit), memory or window while decisions wait; return the ids that lost slots.

@@ -20,7 +20,8 @@ class Row(NamedTuple):
     """One training row: weigh it by ``weight`` and every sum is unbiased; ``id`` is the decision's.
 
     ``relative`` is the weight over the mean weight of the rows given out so far, this one included: weigh by it where a
-    model has a step or a penalty, which then mean what they mean without weights. ``number`` counts the rows given out.
+    model is fitted with a penalty, which then means what it means without weights; :meth:`LabelJoin.steps` is for
+    models that take steps. ``number`` counts the rows given out.
     """
 
     features: Any
