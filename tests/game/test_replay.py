@@ -63,6 +63,14 @@ def test_seeds_differ_and_threads_do_not():
     assert len(set(one.weights.second_moment.tolist())) == 4
 
 
+def test_what_comes_after_the_last_round_is_heard_in_it_or_not_at_all():
+    late = tarry.delays.base.Listed.make(np.full(10, 3), 3)  # not cut to the horizon
+    heard, unheard = (replay(S.VarOpt(), late, capacity=4, unheard=one, keep_rounds=True) for one in (False, True))
+    assert np.array_equal(heard.heard(), np.ones(10))
+    assert np.array_equal(unheard.heard(), np.arange(1, 11) + 3 <= 10)
+    assert unheard.fates[0].sum() == 10
+
+
 def test_nothing_is_lost_above_the_peak():
     run = replay(S.VarOpt(), DELAYS, capacity=DELAYS.max_backlog + 1)
     assert run.observed.tolist() == [1.0]

@@ -79,13 +79,14 @@ def replay(
     sizes: Any = None,
     seeds: int | Iterable[int] = 1,
     keep_rounds: bool = False,
+    unheard: bool = False,
     threads: int | None = None,
 ) -> Replay:
     """Track recorded or modelled delays with a scheduler, without a learner; once per seed, compiled, in threads.
 
     A game with the same delays, capacity, information and seed tracks the same rounds with the same weights.
     ``keep_rounds`` keeps every event (memory grows with the horizon). ``sizes``, for VarOpt, are an array or a
-    function of t.
+    function of t. With ``unheard`` feedback that comes after the last round does not come, instead of in the last one.
 
     >>> from tarry import delays, schedulers
     >>> run = replay(schedulers.VarOpt(), delays.fixed(horizon=100, delay=9), capacity=5, seeds=2)
@@ -106,6 +107,7 @@ def replay(
         keep_rounds=keep_rounds,
         threads=worker_count(chosen, threads),
     )
+    run = run._replace(setting=run.setting._replace(unheard=int(unheard)))
     if keep_rounds:
         refuse_if_large(8 * 22 * len(chosen) * run.horizon, "keeping every round")
     part = Part(run, chosen[:1], run.start(keyed_draws(0)))

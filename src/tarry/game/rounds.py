@@ -43,6 +43,7 @@ class Setting(NamedTuple):
     certify: int  # UNCERTIFIED, or which sums of a certificate are kept, in the flags of the tally
     hears: int  # whether a member or the log notices the end of an untracked round
     backlog: int  # UNCOUNTED where no member asks, COUNTED from acknowledgements, or HELD: estimated without them
+    unheard: int = 0  # whether feedback that comes after the last round is never heard, instead of in it
 
 
 @step

@@ -345,7 +345,7 @@ def play_rounds(
             slot = begin(player, setting, draws, state, t, disclosed, size, context_in(contexts, t, world.context))
             is_heard = slot >= 0 or setting.hears != 0
             wait = decide(delays, foe.delays, t, state.play, slot, state.table.rounds, foe.waits, is_heard)
-            if is_heard:
+            if is_heard and (setting.unheard == 0 or t + wait <= horizon):
                 expect(world.wheel, t, min(t + wait, horizon), t, slot)
             face(losses.rows, foe.losses, t, world.row, foe.rows)
             if pause(losses, t, world.row, slot):

@@ -51,7 +51,7 @@ class Workload(NamedTuple):
 
     def replay(self, scheduler: Scheduler, capacity: int, seeds: range) -> Replay:
         """Return who is seen, and with what weight, when a scheduler meets these delays and sizes."""
-        rules = {"capacity": capacity, "preemption": self.preemption, "sizes": self.sizes}
+        rules = {"capacity": capacity, "preemption": self.preemption, "sizes": self.sizes, "unheard": True}
         return replay(scheduler, unheard_after(self.delays.values), seeds=seeds, **rules)
 
     def fits(self, scheduler: Scheduler) -> bool:
