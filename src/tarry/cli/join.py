@@ -17,6 +17,7 @@ from tarry.live import LabelJoin
 from tarry.live.batches import column as column_of
 from tarry.live.labels import UNSAID
 from tarry.live.logs import DELIVER, DROP
+from tarry.live.plain import plain
 from tarry.planning.columns import read_columns
 from tarry.planning.policies import FREE, free_scheduler, name_of
 from tarry.players.recommended import choose_scheduler
@@ -136,7 +137,7 @@ def stream(
             frame = frame.with_columns(pl.Series("id", column_of(frame, str(id)))).drop(str(id))
         at_end = DELIVER if deliver else DROP
         for row in join.stream(frame, decided_at=start, labelled_at=end, label=label, at_end=at_end, size=size):
-            typer.echo(json.dumps(stored.plain(row), allow_nan=False))
+            typer.echo(json.dumps(plain(row), allow_nan=False))
 
 
 @command("resize", LabelJoin)

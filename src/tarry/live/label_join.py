@@ -168,15 +168,7 @@ class LabelJoin(StoredObject):
         are required in the clairvoyant model and refused elsewhere; ``sizes`` are one for each decision. ``at`` is one
         moment for all of them, or one for each.
         """
-        if batches.is_frame(features):
-            if "id" in batches.names_of(features):
-                batches.check_alone("id", ids=ids)
-                ids = batches.column(features, "id")
-            features = batches.records(features, without=("id",))
-        rows = batches.as_list(features, "decisions")
-        names = batches.as_names(None, ids) if ids is not None else [None] * len(rows)
-        if len(names) != len(rows):
-            raise ValueError(f"there are {len(rows)} decisions and {len(names)} ids: give one each")
+        rows, names = batches.decisions_of(features, ids)
         waits = [None] * len(rows) if delays is None else batches.as_list(delays, "delays")
         try:
             listed = None if sizes is None else batches.as_list(sizes, "sizes")
@@ -229,18 +221,7 @@ class LabelJoin(StoredObject):
         where the decision is not tracked; the fate is the one when all labels are in. ``at`` is one moment for all
         labels, or one for each.
         """
-        if batches.is_frame(ids):
-            batches.check_alone("label", labels=labels, keys=keys, at=at)
-            known = batches.names_of(ids)
-            keys, at = (batches.column(ids, name) if name in known else None for name in ("key", "at"))
-            ids, labels = batches.column(ids, "id"), batches.column(ids, "label")
-        names, values = batches.as_ids(ids), batches.as_list([] if labels is None else labels, "labels")
-        if len(names) != len(values):
-            raise ValueError(f"there are {len(names)} ids and {len(values)} labels: give one each")
-        given = [None] * len(names) if keys is None else batches.as_list(keys, "keys")
-        marks = [None if batches.is_missing(key) else as_id(key) for key in given]
-        if len(names) != len(marks):
-            raise ValueError(f"there are {len(names)} ids and {len(marks)} keys: give one each")
+        names, values, marks, at = batches.labels_of(ids, labels, keys, at)
         checked = [self._checked(*pair) for pair in zip(names, values, strict=True)]
         if not self._window and at is None:
             work = self._gather if self._gathers else self._end

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from tarry.errors import StoreError
+from tarry.errors import Missing, StoreError
 from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, remade_head
 from tarry.live.configuration import FORMAT, upgraded
 from tarry.live.encoding import ItemRow
@@ -83,7 +83,7 @@ class Postgres:
         written = run("SELECT version FROM tarry_format").fetchone() if found and found[0] else None
         if written is None:
             if must_exist:
-                raise StoreError("the database holds nothing of Tarry's: make a session or join first (tarry join new)")
+                raise Missing("the database holds nothing of Tarry's: make a session or join first (tarry join new)")
             return False
         self.was_format = written[0]
         if self.was_format > FORMAT:
@@ -178,7 +178,7 @@ class Postgres:
         wanted = "SELECT version, checksum, data FROM tarry_state WHERE session = %s AND chunk = %s"
         found = run(wanted + " FOR UPDATE" * writes, (self._number, HEAD), binary=True).fetchone()
         if found is None:
-            raise StoreError(f"{self.name!r} is gone from the database")
+            raise Missing(f"{self.name!r} is gone from the database")
         return Chunk(HEAD, *found)
 
     def rollback(self) -> None:
@@ -224,6 +224,17 @@ class Postgres:
             if kept:
                 cursor.executemany(_KEEP, kept)
             cursor.execute("COMMIT")
+
+    def remove(self) -> None:
+        if self.configuration() is None:
+            return
+        with self._ready().transaction():
+            run = self._database.execute
+            # Whoever writes holds the head: the end of that call is waited for.
+            run("SELECT 1 FROM tarry_state WHERE session = %s AND chunk = %s FOR UPDATE", (self._number, HEAD))
+            for table in (*REGIONS, "items"):
+                run(f"DELETE FROM tarry_{table} WHERE session = %s", (self._number,))
+            run("DELETE FROM tarry_sessions WHERE number = %s", (self._number,))
 
     def close(self) -> None:
         self._is_closed = True

@@ -14,7 +14,7 @@ from struct import unpack_from
 from typing import Any
 from weakref import WeakSet
 
-from tarry.errors import StoreError
+from tarry.errors import Missing, StoreError
 from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, remade_head
 from tarry.live.configuration import FORMAT, upgraded
 from tarry.live.encoding import ItemRow
@@ -172,7 +172,7 @@ class SQLite:
         wanted = "SELECT version, checksum, data FROM tarry_state WHERE place = ?"
         found = run(wanted, (self._base + _FIRST + HEAD,)).fetchone()
         if found is None:
-            raise StoreError(f"{self.name!r} is gone from {self.path}")
+            raise Missing(f"{self.name!r} is gone from {self.path}")
         return Chunk(HEAD, *found)
 
     def rollback(self) -> None:
@@ -222,6 +222,21 @@ class SQLite:
             many("INSERT OR REPLACE INTO tarry_items VALUES (?, ?, ?, ?, ?)", kept)
         self._check_same_file()  # the last moment to find out
         self.database.execute("COMMIT")
+
+    def remove(self) -> None:
+        if self.configuration() is None:
+            return
+        run = self._ready().execute
+        run("BEGIN IMMEDIATE")
+        try:
+            if self.configuration() is not None:  # nobody was faster
+                all_of_it = (self._base - (1 << (_BITS - 1)), self._base + (1 << (_BITS - 1)) - 1)
+                for table in (*REGIONS, "items"):
+                    run(f"DELETE FROM tarry_{table} WHERE place BETWEEN ? AND ?", all_of_it)
+                run("DELETE FROM tarry_sessions WHERE number = ?", (self._base >> _BITS,))
+                run("COMMIT")
+        finally:
+            self.rollback()
 
     def close(self) -> None:
         self._is_closed = True  # for good
@@ -337,7 +352,7 @@ def _is_there(path: Path, *, must_exist: bool) -> bool:
         return True
     if must_exist:
         missing = f"{path} is empty" if is_file else f"there is no file {path}"
-        raise StoreError(f"{missing}: make a session or join first (tarry join new)")
+        raise Missing(f"{missing}: make a session or join first (tarry join new)")
     if not path.parent.exists():
         raise StoreError(f"there is no folder {path.parent} to put {path.name} in: make it first")
     return False
