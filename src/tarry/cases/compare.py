@@ -18,7 +18,7 @@ from tarry.charts import CONFIDENCE, student
 from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError
 from tarry.outcomes import html_facts
-from tarry.planning.columns import DECIDED, FEEDBACK, find_column, read_columns
+from tarry.planning.columns import find_times, read_columns
 from tarry.planning.policies import Policy, find_policy
 from tarry.times import RELEASES
 
@@ -315,10 +315,10 @@ def compare_log(
     import polars as pl
 
     if isinstance(source, (str, Path)):
-        frame, start, end = read_columns(Path(source), decided, labelled, day_first, role="labelled", also=None)
+        path = Path(source)
+        frame, start, end = read_columns(path, decided, labelled, day_first, also=None, role="labelled", label=label)
     else:
         frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
-        start = find_column(frame.columns, decided, DECIDED, "decided")
-        end = find_column(frame.columns, labelled, FEEDBACK, "labelled", start)
+        start, end = find_times(frame.columns, decided, labelled, "labelled", label)
     log = case_log(frame, decided=start, labelled=end, label=label, window=window, missing=missing)
     return compare(log, **options)
