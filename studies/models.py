@@ -13,12 +13,16 @@ import typer
 
 from studies.logs import LOGS
 from tarry.cases import MODELS, CaseLog, Comparison, Spread, compare
-from tarry.cases.compare import CLEAR, FREE, OURS, RIVAL
+from tarry.cases.compare import CLEAR, FREE, OURS, RIVAL, begun_later, slots_of
+from tarry.cases.measure import Heard, follow, losses, progress
+from tarry.cases.models import make_model
 from tarry.checks import as_choice
 from tarry.cli.console import progress_lines, refusing, screen
 from tarry.delays import fixed
 from tarry.game import replay
+from tarry.live.weighing import Weighing
 from tarry.outcomes import Fate
+from tarry.planning.policies import find_policy
 from tarry.reports.page import Page
 from tarry.reports.page import save_page as write_page
 from tarry.reports.table import Table
@@ -32,6 +36,7 @@ GENERATED = 10  # logs for each length, which differ in nothing else
 BACKLOG = 100  # decisions in a window of those
 STEADY, LONG = 20_000, 1_000  # decisions, and how many of them a window lasts
 SLOTS = (2, 5, 15, 50, 150)
+STEPPER = "river"  # the model whose steps are made longer
 MUCH = 0.03  # of the loss: nobody should be behind by more
 
 
@@ -212,6 +217,41 @@ def slots_table() -> Table:
     )
 
 
+def with_longer_steps(heard: Heard, decisions: int) -> Heard:
+    """Return rows as they are told if each stands for equally many decisions, tempered and in parts."""
+    count = heard.rows.size
+    weight = float(np.sqrt(decisions / count)) if count else 1.0
+    calls = Weighing().calls(weight)
+    return heard._replace(each=np.full(count, weight / calls), calls=np.full(count, calls))
+
+
+def steps_table(names: Iterable[str], seeds: int, tell: Callable[[str], None]) -> Table:
+    """Return what is left of VarOpt's lead where drop newest takes steps as long as tempered weights make them."""
+    rows = []
+    for name in names:
+        log = LOGS[name]()
+        for release in log.releases:
+            tell(f"{name}, {release}: longer steps")
+            slots, lost = slots_of(log, release, SHARES[-1]), []
+            for seed, one in enumerate(begun_later(log, seeds)):
+                ours, rival = (follow(one, find_policy(policy), slots, release, seed) for policy in (OURS, RIVAL))
+                told = (ours, rival, with_longer_steps(rival, one.size))
+                said = (progress(one, heard, make_model(STEPPER, one.is_binary)) for heard in told)
+                lost.append([losses(one, each).mean() for each in said])
+            mine, *theirs = np.array(lost).T
+            pairs = (Pair(name, SHARES[-1], release, STEPPER, Spread.of(mine / each - 1.0)) for each in theirs)
+            rows.append((name, release, *map(_shown, pairs)))
+    return Table(
+        "Is it the step or the sample?",
+        ("log", "release", "drop newest", "drop newest, longer steps"),
+        rows,
+        f"VarOpt's loss with {STEPPER} over that of drop newest, as above; slots for {SHARES[-1]:.0%} of the mean "
+        "backlog. Longer steps: each of n rows of T decisions is told with weight √(T/n).",
+        text=("log", "release"),
+        name="steps",
+    )
+
+
 class Counts(NamedTuple):
     """In how many comparisons VarOpt is ahead of drop newest or behind, by two standard errors, and behind by much."""
 
@@ -263,6 +303,7 @@ def write(
     made: list[tuple[str, float, Comparison]],
     lengths: list[tuple[int, Pair, float, float]],
     models: list[str],
+    *more: Table,
 ) -> Path:
     """Write all numbers, the tables as Markdown and the page; return the page."""
     told = [{"log": name, "share": share, **one.to_dict()} for name, share, one in made]
@@ -275,6 +316,7 @@ def write(
         lengths_table(lengths, models),
         slots_table(),
         losses_table(made, models),
+        *more,
     ]
     (out / "models.md").write_text(f"{summary(pairs)}\n\n{as_markdown(tables)}", encoding="utf-8")
     facts = [f"{name}: {one.facts}" for name, share, one in made if share == SHARES[0]]
@@ -299,4 +341,6 @@ def models_command(
         for one in play(names, models, seeds, tell):
             made.append(one)
             page = write(out, made, lengths, models)  # as it grows: all of it takes many minutes
+        if STEPPER in models:
+            page = write(out, made, lengths, models, steps_table(names, seeds, tell))
     screen().print(f"page: {page}", soft_wrap=True)

@@ -382,3 +382,13 @@ def test_adapters_draw_as_the_join_does():
         Waiting(2, size=3.0)
     with pytest.raises(NotGranted, match="takes no sizes"):
         Waiting(2, tarry.schedulers.Priority(), size=lambda x: x)
+
+
+def test_a_size_beside_which_all_others_vanish_leaves_a_status():
+    join = tarry.LabelJoin(2, rng=1)
+    join.decide(None, "a", size=0.5)
+    join.label("a", 0)
+    join.decide(None, "b", size=1e99)
+    weights = join.status().weights
+    assert np.isnan(weights.mean)
+    assert np.isnan(weights.second_moment)

@@ -91,6 +91,23 @@ def test_the_command_writes_its_tables(tmp_path, monkeypatch):
     assert (tmp_path / "index.html").is_file()
 
 
+def test_drop_newest_with_longer_steps(monkeypatch):
+    """Worked: four rows of 64 decisions count for 16 each, told as √16 in four calls of 1."""
+    four = np.arange(4)
+    heard = study.Heard(four, four, *(np.ones(4),) * 4, np.ones(4, dtype=int))
+    longer = study.with_longer_steps(heard, 64)
+    assert longer.each.tolist() == [1.0] * 4
+    assert longer.calls.tolist() == [4] * 4
+    assert study.with_longer_steps(heard, 4).calls.tolist() == [1] * 4
+    # Nothing but the number of rows matters, and drop newest has more: the lead over it is the step's alone.
+    monkeypatch.setitem(study.LOGS, "jobs", lambda: study.exchangeable(12))
+    arrival, window = study.steps_table(["jobs"], 2, lambda _: None).rows
+    by, after = (float(cell.split()[0]) for cell in window[2:])
+    assert arrival[:2] == ("jobs", "arrival")
+    assert by < -3
+    assert after > 0
+
+
 def test_pairs_are_by_seed():
     """A worked case: drop newest loses 0.5 and 1.0, VarOpt 0.6 and 1.1: 20 % and 10 % behind."""
     log = steady(20)

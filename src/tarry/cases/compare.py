@@ -18,7 +18,7 @@ from tarry.charts import CONFIDENCE, student
 from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError
 from tarry.outcomes import html_facts
-from tarry.planning.columns import DECIDED, FEEDBACK, find_column, read_columns
+from tarry.planning.columns import find_times, read_columns
 from tarry.planning.policies import Policy, find_policy
 from tarry.times import RELEASES
 
@@ -109,7 +109,7 @@ def compare(
     for name in models:
         make_model(name, log.is_binary)  # refuse before hours of work
     kinds = log.releases if releases is None else tuple(as_choice(one, "release", RELEASES) for one in releases)
-    logs = [log.tail(i * log.size // (SKIPPED * runs)) for i in range(runs)]
+    logs = begun_later(log, runs)
     scores = [
         score
         for release in kinds
@@ -117,6 +117,11 @@ def compare(
         for score in _scores(logs, policy, slots_of(log, release, capacity), release, models, tell)
     ]
     return Comparison(log, runs, tuple(models), tuple(scores))
+
+
+def begun_later(log: CaseLog, runs: int) -> list[CaseLog]:
+    """Return a log for each run, begun within its first tenth."""
+    return [log.tail(i * log.size // (SKIPPED * runs)) for i in range(runs)]
 
 
 def slots_of(log: CaseLog, release: str, capacity: int | float | str) -> int:
@@ -353,11 +358,11 @@ def compare_log(
     import polars as pl
 
     if isinstance(source, (str, Path)):
-        frame, start, end = read_columns(Path(source), decided, labelled, day_first, role="labelled", also=None)
+        path = Path(source)
+        frame, start, end = read_columns(path, decided, labelled, day_first, also=None, role="labelled", label=label)
     else:
         frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
-        start = find_column(frame.columns, decided, DECIDED, "decided")
-        end = find_column(frame.columns, labelled, FEEDBACK, "labelled", start)
+        start, end = find_times(frame.columns, decided, labelled, "labelled", label)
     said: dict[str, Any] = {"features": features, "id": id, "window": window, "missing": missing}
     log = case_log(frame, decided=start, labelled=end, label=label, **said)
     return compare(log, **options)

@@ -16,7 +16,7 @@ from tarry.delays import trace
 from tarry.delays.trace import Trace
 from tarry.errors import ArgumentError
 from tarry.planning.sources import DROP, MISSING, REFUSE
-from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, as_length
+from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, as_length, check_unit
 
 Vector = NDArray[np.float64]
 VALUES = 20  # of a text that get a column of their own; rarer ones share one
@@ -152,6 +152,8 @@ def case_log(
         row = int(np.argmax(early))
         raise ValueError(f"row {row} is labelled before it was decided: {frame[labelled][row]}, {frame[decided][row]}")
     order = np.argsort(start, kind="stable")
+    if frame[decided].dtype.is_temporal():
+        check_unit(window)
     length = None if window is None else as_length(window, "window") / PER_SECOND
     names, left_out = _feature_names(frame, (decided, labelled, label), features, id)
     outcomes = np.where(np.isfinite(end), outcomes, np.nan)
