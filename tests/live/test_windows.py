@@ -260,14 +260,14 @@ def test_a_missing_label_is_a_json_value(tmp_path):
 
 def test_a_label_in_time_that_is_reported_late_is_outside():
     """Its row is out; whoever advances less far has time to report."""
-    for until, answer, label in (("2026-01-12", "outside", 0), ("2026-01-10", "used", 1)):
+    for until, is_outside, label in (("2026-01-12", True, 0), ("2026-01-10", False, 1)):
         join = tarry.LabelJoin(capacity=3, window="10d", missing=0)
         join.decide({}, id="x", at="2026-01-01")
         join.decide({}, id="y", at="2026-01-12")
         rows = join.advance(until)
         (told,) = join.label_many(["x"], [1], at="2026-01-05")
         rows += join.advance("2026-01-13")
-        assert (told.answer.name.lower() == "outside") == (answer == "outside")
+        assert (told.answer.name == "OUTSIDE") == is_outside
         assert [row.label for row in rows] == [label]
 
 
@@ -280,6 +280,7 @@ def test_tables_name_the_decisions_that_numbers_are_about():
     shown, found = join.estimate().rows(), join.estimate()
     assert shown["is settled"] == "yes"
     assert shown["mean (settled decisions)"] == f"{found.mean:.6g}"
+    assert shown["sum (settled decisions)"] == f"{found.sum:.6g}"
     assert shown["sum high (all decisions)"] == f"{found.sum_high:.6g}"
     assert shown["outstanding (all decisions)"] == f"{found.outstanding:.6g}"
     assert "estimate mean (settled decisions)" in join.status().rows()

@@ -20,7 +20,7 @@ from tarry.errors import ArgumentError
 from tarry.outcomes import html_facts
 from tarry.planning.columns import find_times, read_columns
 from tarry.planning.policies import Policy, find_policy
-from tarry.times import RELEASES
+from tarry.times import AT_END_OF_WINDOW, RELEASES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -318,8 +318,9 @@ class Comparison:
         errors = {one: hypot(off[one], noise[one]) for one in heard}
         at_worst = {one: off[one] + CLEAR * noise[one] for one in heard}
         nearest = min(heard, key=lambda one: errors[one])
-        # The last release is that of windows, where there are any: at arrival quick outcomes lead.
-        taken = next((one for one in reversed(heard) if one.policy == OURS), nearest)
+        ours = (one for one in heard if one.policy == OURS)
+        # At arrival quick outcomes lead.
+        taken = max(ours, key=lambda one: one.release == AT_END_OF_WINDOW, default=nearest)
         surest = min(heard, key=lambda one: at_worst[one])
         if at_worst[surest] < errors[taken]:
             taken = nearest = surest
