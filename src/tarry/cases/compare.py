@@ -270,7 +270,8 @@ class Comparison:
         if abs(by.mean) <= max(by.half, SLIGHT * rival.loss.mean):
             return f"For {model} take {mine}: its loss is level with that of {theirs} ({figures}).{self._cost(ours)}"
         if by.mean < 0:
-            return f"For {model} take {mine}: its loss is below that of {theirs} ({figures}).{self._cost(ours)}"
+            told = f"For {model} take {mine}: its loss is below that of {theirs} ({figures})."
+            return f"{told}{self._cost(ours)}{self._step(rival)}"
         told = f"For {model} take {theirs}: the loss of {mine} is above it ({figures})."
         return f"{told}{self._cost(rival)}{self._why(ours, rival)}"
 
@@ -282,6 +283,15 @@ class Comparison:
         by, whole = taken.behind(free), free.loss.mean
         reach = f" ± {by.half / whole:.1%}" if by.runs > 1 else ""
         return f" Against no limit ({whole:.4f}) {taken.policy} costs it {by.mean / whole:+.1%}{reach} of loss."
+
+    def _step(self, rival: Score) -> str:
+        """Say that weights have made steps longer, where the other policy has none."""
+        if rival.policy != RIVAL or make_model(rival.model, self.log.is_binary).refits:
+            return ""
+        return (
+            f" Weights make its steps longer, which drop newest could have too: try that with a step "
+            f"{sqrt(self.log.size / rival.rows):.1f} times as long, unless you need the mean label (docs/cases.md)."
+        )
 
     def _why(self, ours: Score, rival: Score) -> str:
         if rival.release != ours.release:
