@@ -331,6 +331,7 @@ def play_rounds(
         return
     checkpoint = rounds[world.reached[0]]
     horizon = rounds[rounds.size - 1]  # delays of a user's may reach beyond it
+    silent = horizon + setting.hears_last  # the first round at whose end nothing is heard
     t: Any = np.int64(first) - 1  # in plain Python too, so that arithmetic of users' members is the same
     while t < last:
         t += 1
@@ -359,7 +360,7 @@ def play_rounds(
             # Losses are fixed when a round is played, so feedback is evaluated now and no play need be kept.
             give(kind, losses, t, world.row, state.play, loss, world.feedback[slot])
         see(losses.rows, foe.losses, t, state.play, slot)
-        while True:
+        while t < silent:
             item = take_next(world.wheel, t, state.table.rounds)
             if item < 0:
                 break
