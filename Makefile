@@ -2,6 +2,8 @@
 # test-all: every check, also those marked slow, with coverage, and test-oldest
 # test-oldest: the tests with the JIT off, and every member compiled, on the oldest dependencies that pyproject.toml allows
 # crash: kill -9, 500 times for each store, and 300 times with windows, an outbox and a changing capacity
+#   and of the service, its workers and the whole server, under load
+# fuzz: 20,000 requests to the service, made up from its description   soak: the service under load for half an hour
 # studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1 with its controls, quick: fails unless every line comes out as it should (a minute or two)
 # docs: the documentation as a site, out/site/index.html; a warning is an error
@@ -15,7 +17,7 @@ INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 # The environment and Debian's packages are set up side by side.
 READY := $(MAKE) --no-print-directory --jobs=2 setup system
 
-.PHONY: setup system demo test test-all test-oldest studies table1 test-torch crash bench docs clean
+.PHONY: setup system demo test test-all test-oldest studies table1 test-torch crash fuzz soak bench docs clean
 
 setup: $(VENV)/.ready
 
@@ -73,6 +75,13 @@ table1: setup
 crash: setup
 	@$(BIN)/python tests/support/crash.py 500
 	@$(BIN)/python tests/support/outbox_kills.py 300
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python tests/support/service_kills.py 300
+
+fuzz: setup
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python tests/support/fuzz_service.py 20000
+
+soak: setup
+	@$(BIN)/python tests/support/soak.py 30
 
 test-torch: $(VENV)/.ready-torch
 	@$(BIN)/python -c 'import torch, jax' && $(BIN)/python -m pytest tests/adapters/test_torch.py tests/game/test_in_step.py

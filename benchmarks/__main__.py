@@ -15,9 +15,23 @@ import numba
 import numpy as np
 
 import tarry
-from benchmarks import adapters, durable, growth, joins, live, memory, methods, peers, rounds, start, sweeps, threads
+from benchmarks import (
+    adapters,
+    durable,
+    growth,
+    joins,
+    live,
+    memory,
+    methods,
+    peers,
+    rounds,
+    serve,
+    start,
+    sweeps,
+    threads,
+)
 
-MODULES = (rounds, methods, growth, memory, threads, live, joins, adapters, durable, sweeps, start, peers)
+MODULES = (rounds, methods, growth, memory, threads, live, joins, adapters, durable, serve, sweeps, start, peers)
 ROWS = [row for module in MODULES for row in module.ROWS]
 
 

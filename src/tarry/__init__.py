@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         schedulers,
         theory,
     )
+    from tarry.client import connect, connect_async
     from tarry.game import Game, Record, Recorded, WeightedGame
     from tarry.game.simulate import simulate
     from tarry.kernel.cache import show_versions
@@ -32,11 +33,13 @@ if TYPE_CHECKING:
 # Rooms, then what is used so often that it needs no room.
 __all__ = ["cases", "delays", "domains", "errors", "learners", "losses", "planning", "players", "rates", "reports"]
 __all__ += ["schedulers", "theory"]
+__all__ += ["connect", "connect_async"]
 __all__ += ["Answer", "Doubling", "Fate", "Game", "LabelJoin", "Player", "Record", "Recorded", "Session"]
 __all__ += ["WeightedGame", "__version__", "show_versions", "simulate"]
 
 # Where the names above come from that are not rooms of their own.
 _HOMES = {
+    "tarry.client": ("connect", "connect_async"),
     "tarry.game": ("Game", "Record", "Recorded", "WeightedGame", "simulate"),
     "tarry.kernel.cache": ("show_versions",),
     "tarry.live": ("LabelJoin", "Session"),

@@ -62,3 +62,15 @@ class BrokenInvariant(TarryError, RuntimeError):
 
 class StoreError(TarryError, OSError):
     """A store is missing, foreign, damaged, full or out of reach; nothing was changed, unless it says otherwise."""
+
+
+class Missing(StoreError):
+    """A store is not there yet, or holds nothing of this name and kind."""
+
+
+class Mismatch(TarryError, ValueError):
+    """A store holds something of this name that was made with other arguments."""
+
+
+class NotAllowed(TarryError, PermissionError):
+    """A server refuses a token: it has none of this hash, or one without this scope."""

@@ -64,7 +64,7 @@ def test_a_prediction_is_made_with_the_rows_that_came_before_it(release, name):
     log = a_log()
     heard = follow(log, find_policy(name), 5, release, 3)
     moments = log.released(release)[heard.rows]
-    expected = [(moments < now).sum() for now in log.decided]
+    expected = [heard.calls[moments < now].sum() for now in log.decided]
     assert progress(log, heard, Counting()).tolist() == expected
     assert name == "time out" or 0 < heard.rows.size <= log.size
     if name == "unlimited":
@@ -83,20 +83,47 @@ def test_a_model_that_is_fitted_anew_learns_in_eight_stretches():
 
 def test_a_policy_that_hears_nothing_teaches_nothing():
     empty = np.zeros(0)
-    heard = Heard(empty.astype(int), empty.astype(int), empty, empty, empty)
+    heard = Heard(empty.astype(int), empty.astype(int), empty, empty, empty, empty, empty.astype(int))
     assert np.isnan(heard.believed)
     assert not progress(a_log(), heard, Counting()).any()
 
 
-def test_weights_are_the_joins_own():
+def test_refits_are_told_relative_weights():
     log = a_log(400)
     heard = follow(log, find_policy("VarOpt"), 5, "window", 1)
-    model = Counting()
+    model = Counting(refits=True)
     progress(log, heard, model)
     given = np.array([weight for _, weight in model.seen])
     running = heard.weights / (np.cumsum(heard.weights) / np.arange(1, heard.weights.size + 1))
     assert np.allclose(given, running[: given.size])
     assert heard.weights.max() > 3  # else weights have nothing to say
+
+
+def test_models_that_take_steps_are_taught_as_an_adapter_teaches(monkeypatch):
+    """The same log through River's adapter: the same calls, in the same order, with the same weights."""
+    from river import linear_model
+
+    from tarry.adapters.river import LateLabels
+
+    draw = np.random.default_rng(5)
+    decided = np.arange(300.0)
+    labelled = decided + draw.integers(5, 30, 300) + draw.random(300)
+    y = draw.integers(0, 2, 300) * 1.0
+    model, calls = Counting(), []
+    log = CaseLog(decided, labelled, y, np.zeros((300, 1)))
+    progress(log, follow(log, find_policy("VarOpt"), 2, "arrival", 1), model)
+
+    kind = linear_model.LogisticRegression
+    monkeypatch.setattr(kind, "learn_one", lambda _, x, y, w: calls.append((float(y), w)))
+    late = LateLabels(kind(), 2, seed=1)
+    for moment, i in sorted([*zip(decided, range(300), strict=True), *zip(labelled, range(300), strict=True)]):
+        if moment == i:
+            late.decide({"x": 0.0}, id=i)
+        elif moment <= decided[-1]:  # rows that come later teach no prediction of the log
+            late.learn_one(i, bool(y[i]))
+    assert len(calls) > 1.5 * late.fates()["used"], "some are told in several calls"
+    assert [label for label, _ in model.seen] == [label for label, _ in calls]
+    assert [weight for _, weight in model.seen] == pytest.approx([weight for _, weight in calls], rel=1e-12)
 
 
 def test_losses_are_those_of_scikit_learn():
@@ -160,6 +187,16 @@ def test_what_is_said_follows_the_figures(ours, said):
     assert said in made.recommendation
     assert ("Drop newest has heard 110 rows against 100" in made.recommendation) == ("take drop newest" in said)
     assert "To report the mean label" in made.recommendation
+
+
+def test_where_more_labels_do_not_help_it_says_so():
+    """Drop newest is ahead of unlimited tracking too: then rows are not what is missing."""
+    ours, rival = scored("VarOpt", (0.7, 0.71, 0.69, 0.7)), scored("drop newest", (0.6,) * 4, rows=110.0)
+    for free, is_behind in (((0.65,) * 4, True), ((0.5,) * 4, False)):
+        said = Comparison(a_log(), 4, ("river",), (ours, rival, scored("unlimited", free))).recommendation
+        assert "take drop newest" in said
+        assert ("below that of unlimited tracking too (0.6500), so more labels do not help" in said) == is_behind
+        assert ("Drop newest has heard" in said) != is_behind
 
 
 def test_without_a_window_labels_come_as_they_come():

@@ -391,6 +391,7 @@ def test_a_log_is_streamed_as_from_python(call, window, tmp_path):
         (["--features", "none"], "there is no column 'none'"),
         (["--id", "none"], "no column 'none'"),
         (["--unlimited"], "give --capacity"),
+        (["--window", "20"], "--window needs a unit where the log has dates, got '20': write 20d"),
         (["--release", "arrival"] if window is None else ["--missing", "x"], "is about windows|must be JSON"),
     ):
         assert re.search(sentence, call("stream", path, *options, *bad, code=2).stderr)

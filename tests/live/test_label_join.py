@@ -28,7 +28,7 @@ def _run(scheduler, n, seed, capacity=5):
         if t < n:
             assert join.decide({"t": t}).id == t + 1
         rows += [join.label(s + 1, labels[s]) for s in arrivals.get(t, [])]
-        assert len(join._tracker.tracked) == join.status().tracked <= capacity
+        assert len(join.tracked()) == join.status().tracked <= capacity
     return labels, [row for row in rows if row is not None], join
 
 

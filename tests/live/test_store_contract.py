@@ -7,7 +7,7 @@ from base64 import b64decode, b64encode
 
 import pytest
 
-from tarry.errors import StoreError
+from tarry.errors import Missing, StoreError
 from tarry.live.buffers import Chunk
 from tarry.live.encoding import ItemRow
 from tarry.live.stores import open_store
@@ -70,7 +70,10 @@ class Journal:
         return True
 
     def begin(self, *, writes):
-        return _chunk(self._mine()[-1]["head"])
+        mine = self._mine()
+        if not mine:
+            raise Missing(f"{self._name!r} is gone from {self.where}")
+        return _chunk(mine[-1]["head"])
 
     def chunks(self, region, since, numbers=None):
         found = {}
@@ -100,6 +103,10 @@ class Journal:
 
     def rollback(self):
         pass
+
+    def remove(self):
+        others = [json.dumps(line) + "\n" for line in self._lines() if line["name"] != self._name]
+        self._path.write_text("".join(others))
 
     def close(self):
         self._is_closed = True

@@ -35,7 +35,7 @@ def launch(playwright: Playwright, family: str, scratch: Path) -> Browser:
     setup.write_text(FONT_SETUP.format(folder=folder, cache=scratch / "cache", family=family))
     return playwright.chromium.launch(
         executable_path=find("chromium"),
-        args=["--host-resolver-rules=MAP * ~NOTFOUND"],
+        args=["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
         env={**os.environ, "FONTCONFIG_FILE": str(setup)},
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import hypot, inf, isnan, nan, sqrt
+from math import hypot, inf, nan, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,19 +18,20 @@ from tarry.charts import CONFIDENCE, student
 from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError
 from tarry.outcomes import html_facts
-from tarry.planning.columns import DECIDED, FEEDBACK, find_column, read_columns
+from tarry.planning.columns import find_times, read_columns
 from tarry.planning.policies import Policy, find_policy
 from tarry.times import RELEASES
 
 if TYPE_CHECKING:
     import polars as pl
 
-OURS, RIVAL = "VarOpt", "drop newest"
-USUAL = (OURS, RIVAL, "drop oldest", "time out", "unlimited")
+OURS, RIVAL, FREE = "VarOpt", "drop newest", "unlimited"
+USUAL = (OURS, RIVAL, "drop oldest", "time out", FREE)
 CLEAR = 2.0  # standard errors: a difference below may be chance
 SLIGHT = 0.01  # of the loss: nobody would change a policy for less
 SKIPPED = 10  # runs begin within the first so-manieth of a log
 SHARE = 0.15  # of the mean backlog: slots, where none are said
+SHORT = 10  # windows: on a log of fewer a burst is a good part of all rows
 LEAST = 2  # slots that a share comes to: one alone holds whatever came last
 
 
@@ -108,7 +109,7 @@ def compare(
     for name in models:
         make_model(name, log.is_binary)  # refuse before hours of work
     kinds = log.releases if releases is None else tuple(as_choice(one, "release", RELEASES) for one in releases)
-    logs = [log.tail(i * log.size // (SKIPPED * runs)) for i in range(runs)]
+    logs = begun_later(log, runs)
     scores = [
         score
         for release in kinds
@@ -116,6 +117,11 @@ def compare(
         for score in _scores(logs, policy, slots_of(log, release, capacity), release, models, tell)
     ]
     return Comparison(log, runs, tuple(models), tuple(scores))
+
+
+def begun_later(log: CaseLog, runs: int) -> list[CaseLog]:
+    """Return a log for each run, begun within its first tenth."""
+    return [log.tail(i * log.size // (SKIPPED * runs)) for i in range(runs)]
 
 
 def slots_of(log: CaseLog, release: str, capacity: int | float | str) -> int:
@@ -253,9 +259,19 @@ class Comparison:
         return f"For {model} take {theirs}: the loss of {mine} is above it ({figures}).{self._why(ours, rival)}"
 
     def _why(self, ours: Score, rival: Score) -> str:
-        if rival.policy != RIVAL or rival.release != ours.release or rival.rows <= ours.rows:
+        if rival.release != ours.release:
             return ""
-        length = "" if isnan(self.windows) else f", and counts most on a log of {self.windows:,.1f} windows"
+        free = self.find(ours.model, FREE, ours.release)
+        if free is not None and free.loss.mean > rival.loss.mean:
+            return (
+                f" It is below that of unlimited tracking too ({free.loss.mean:.4f}), so more labels do not help this "
+                "model here: its steps or its penalty do not suit the log, or what has come out so far leans to quick "
+                "outcomes (docs/cases.md)."
+            )
+        if rival.policy != RIVAL or rival.rows <= ours.rows:
+            return ""
+        is_short = self.windows < SHORT  # not where there are none
+        length = f", the more so on a log of only {self.windows:,.1f} windows" if is_short else ""
         return (
             f" Drop newest has heard {rival.rows:,.0f} rows against {ours.rows:,.0f}: it takes decisions in bursts and "
             f"gives no slot up. That pays where labels have nothing to do with how busy it is{length} (docs/cases.md)."
@@ -299,10 +315,10 @@ def compare_log(
     import polars as pl
 
     if isinstance(source, (str, Path)):
-        frame, start, end = read_columns(Path(source), decided, labelled, day_first, role="labelled", also=None)
+        path = Path(source)
+        frame, start, end = read_columns(path, decided, labelled, day_first, also=None, role="labelled", label=label)
     else:
         frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
-        start = find_column(frame.columns, decided, DECIDED, "decided")
-        end = find_column(frame.columns, labelled, FEEDBACK, "labelled", start)
+        start, end = find_times(frame.columns, decided, labelled, "labelled", label)
     log = case_log(frame, decided=start, labelled=end, label=label, window=window, missing=missing)
     return compare(log, **options)

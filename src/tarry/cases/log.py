@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tarry.delays import trace
 from tarry.delays.trace import Trace
 from tarry.errors import ArgumentError
-from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, as_length
+from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, as_length, check_unit
 
 Vector = NDArray[np.float64]
 VALUES = 20  # of a text that get a column of their own; rarer ones share one
@@ -125,6 +125,8 @@ def case_log(
         row = int(np.argmax(early))
         raise ValueError(f"row {row} is labelled before it was decided: {frame[labelled][row]}, {frame[decided][row]}")
     order = np.argsort(start, kind="stable")
+    if frame[decided].dtype.is_temporal():
+        check_unit(window)
     length = None if window is None else as_length(window, "window") / PER_SECOND
     if not np.isfinite(missing):
         raise ArgumentError("missing", "must be a finite number, the label of decisions without one", missing)

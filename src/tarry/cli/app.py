@@ -33,6 +33,8 @@ COMMANDS = {
     ),
     "session": ("tarry.cli.session:session_app", "Decide now, learn later: a session kept in a store."),
     "join": ("tarry.cli.join:join_app", "Late labels joined with their decisions: a join kept in a store."),
+    "serve": ("tarry.cli.serve:serve_command", "Joins and sessions over HTTP, for every language (docs/service.md)."),
+    "token": ("tarry.cli.serve:token_app", "Who may use tarry serve: make, list and remove tokens."),
     "sweep": ("tarry.cli.sweep:sweep_app", "Experiments from one file (docs/experiments.md)."),
     "results": ("tarry.cli.results:results_app", "What a sweep gave (docs/experiments.md)."),
     "demo": (
@@ -65,7 +67,8 @@ def load(name: str) -> Any:
     try:
         found = getattr(import_module(module), attribute)
     except ImportError as error:
-        raise ended(f"tarry {name} needs {error.name}: pip install 'tarry[cli,report]'", REFUSED) from error
+        extras = "cli,serve" if name in ("serve", "token") else "cli,report"
+        raise ended(f"tarry {name} needs {error.name}: pip install 'tarry[{extras}]'", REFUSED) from error
     if not isinstance(found, typer.Typer):  # one command and not a group
         alone = typer.Typer(add_completion=False)
         alone.command(name)(found)

@@ -17,9 +17,11 @@ from tarry.live import LabelJoin
 from tarry.live.batches import column as column_of
 from tarry.live.labels import UNSAID
 from tarry.live.logs import DELIVER, DROP
+from tarry.live.plain import plain
 from tarry.planning.columns import read_columns
 from tarry.planning.policies import FREE, free_scheduler, name_of
 from tarry.players.recommended import choose_scheduler
+from tarry.times import check_unit
 
 join_app = typer.Typer(no_args_is_help=True, epilog=EPILOG)
 command = partial(stored.live_command, join_app)
@@ -126,14 +128,16 @@ def stream(
         )
         named = None if features is None else [name.strip() for name in features.split(",")]
         also = None if named is None else [label, *named, *(name for name in (id, size) if name is not None)]
-        frame, start, end = read_columns(log, decided, labelled, day_first, also=also)
+        frame, start, end = read_columns(log, decided, labelled, day_first, also=also, role="labelled", label=label)
+        if frame[start].dtype.is_temporal():
+            check_unit(window)
         if id not in (None, "id"):
             if "id" in frame.columns:
                 raise ValueError(f"the log has a column 'id' beside {id!r}: rename it, or leave it out with --features")
             frame = frame.with_columns(pl.Series("id", column_of(frame, str(id)))).drop(str(id))
         at_end = DELIVER if deliver else DROP
         for row in join.stream(frame, decided_at=start, labelled_at=end, label=label, at_end=at_end, size=size):
-            typer.echo(json.dumps(stored.plain(row), allow_nan=False))
+            typer.echo(json.dumps(plain(row), allow_nan=False))
 
 
 @command("resize", LabelJoin)

@@ -11,16 +11,12 @@ import typer
 from tarry.cli import stored
 from tarry.cli.own import make_member, member_of
 from tarry.cli.stored import EPILOG, NUMBERS, STANDARD_INPUT, Line, as_ids, column, read_lines, read_value
-from tarry.domains import Ball, Box, Domain, Simplex
-from tarry.learners import DWFTBL, DWFTRL
-from tarry.live import Receipts, Round, Session
-from tarry.outcomes import Answer
-from tarry.players import recommended
-from tarry.players.recommended import FEEDBACK, Recommendation, choose_scheduler
+from tarry.live import Receipts, Session
+from tarry.live.session import rounds_of
+from tarry.players.described import DOMAINS, describe_player, make_domain
+from tarry.players.recommended import Recommendation, choose_scheduler
 from tarry.tracking import Player
 from tarry.tracking.tally import as_size
-
-DOMAINS = ("ball", "box", "simplex")
 
 session_app = typer.Typer(no_args_is_help=True, epilog=EPILOG)
 command = partial(stored.live_command, session_app)
@@ -55,7 +51,8 @@ def new(
     memory: Annotated[int, typer.Option(help="Rounds whose fates are remembered.")] = 1_000_000,
 ) -> Line:
     """Make a session, or find that the same one is there; print the player that was chosen."""
-    place = _make_domain(domain, dimension, radius=radius, lower=lower, upper=upper, scale=scale)
+    ends = {name: _numbers(text, name) for name, text in (("lower", lower), ("upper", upper)) if text is not None}
+    place = make_domain(domain, dimension, radius=radius, scale=scale, mark="--", **ends)
     rules: dict[str, Any] = {"capacity": capacity, "information": information, "preemption": preemption}
     bounds: dict[str, Any] = {"gradient_bound": gradient_bound, "value_bound": value_bound}
     mine = where.pop("own")
@@ -69,19 +66,12 @@ def new(
     if learner is not None:
         made = make_member("learner", member_of("learner", learner, mine), **facts)
         chosen = Recommendation(Player(made, tracking), "the learner you gave; no bound is claimed for it", False)
-    elif rate is None:
-        if scheduler is not None:
-            raise ValueError("--scheduler stands beside --rate or --learner: a recommendation chooses its own")
-        known: dict[str, Any] = {"feedback": feedback, "strong_convexity": strong_convexity, "backlog": backlog}
-        chosen = recommended(place, **known, **rules, **bounds)
     else:
-        if feedback not in FEEDBACK:
-            raise ValueError(f"--feedback must be gradient or value, got {feedback!r}")
-        if feedback != "gradient" and smoothing is None:
-            raise ValueError("a bandit learner with a rate of yours also needs --smoothing")
-        constant = DWFTRL(place, rate) if feedback == "gradient" else DWFTBL(place, rate, smoothing)
-        told = f"the constant rate {rate} you gave; no bound is claimed for it"
-        chosen = Recommendation(Player(constant, tracking), told, False)
+        if rate is None and scheduler is not None:
+            raise ValueError("--scheduler stands beside --rate or --learner: a recommendation chooses its own")
+        known: dict[str, Any] = {"strong_convexity": strong_convexity, "backlog": backlog, **rules, **bounds}
+        constant: dict[str, Any] = {"rate": rate, "smoothing": smoothing, "feedback": feedback, "mark": "--"}
+        chosen = describe_player(place, tracking, **constant, **known)
     # Opens the session where the same one is there already, and refuses another one.
     with Session(chosen.player, **rules, **bounds, **where, rng=seed, memory=memory) as session:
         rounds = session.status().rounds
@@ -97,30 +87,11 @@ def new(
     }
 
 
-def _make_domain(
-    kind: str, dimension: int | None, *, radius: float, lower: str | None, upper: str | None, scale: float
-) -> Domain:
-    if kind == "box":
-        if lower is None or upper is None:
-            raise ValueError("a box needs --lower and --upper: a number each, or one for every entry, as in 0,0,-1")
-        return Box(_numbers(lower, "--lower", dimension), _numbers(upper, "--upper", dimension))
-    if kind not in DOMAINS:
-        raise ValueError(f"--domain must be one of {', '.join(DOMAINS)}, got {kind!r}")
-    if dimension is None:
-        raise ValueError(f"a {kind} needs --dimension")
-    return Ball(dimension, radius) if kind == "ball" else Simplex(dimension, scale)
-
-
-def _numbers(text: str, name: str, dimension: int | None) -> float | np.ndarray:
+def _numbers(text: str, name: str) -> list[float]:
     try:
-        numbers = [float(part) for part in text.split(",")]
+        return [float(part) for part in text.split(",")]
     except ValueError:
-        raise ValueError(f"{name} must be numbers with commas between them, got {text!r}") from None
-    if len(numbers) == 1:
-        return numbers[0] if dimension is None else np.full(dimension, numbers[0])
-    if dimension not in (None, len(numbers)):
-        raise ValueError(f"{name} has {len(numbers)} entries, --dimension is {dimension}")
-    return np.array(numbers)
+        raise ValueError(f"--{name} must be numbers with commas between them, got {text!r}") from None
 
 
 @command("ask", Session)
@@ -151,10 +122,7 @@ def ask(
     delays, sizes, shown = ([row.get(name, one) for row in rows] for name, one in shared.items())
     contexts: Any = None if all(one is None for one in shown) else shown
     asked = session.ask_many(**names, delays=delays, sizes=sizes, contexts=contexts)
-    columns = zip(asked.ids, asked.plays, asked.tracked.tolist(), asked.released_by, asked.statuses, strict=True)
-    rounds = [Round(*row) for row in columns]
-    # A round that is forgotten has no play any more.
-    return [(one._replace(play=None) if one.status is Answer.LATE else one)._asdict() for one in rounds]
+    return [one._asdict() for one in rounds_of(asked)]
 
 
 @command("tell", Session, context_settings=NUMBERS)

@@ -9,11 +9,8 @@ import sys
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date
-from math import isfinite
 from typing import Annotated, Any, NamedTuple
 
-import numpy as np
 import typer
 
 from tarry.cli import own
@@ -21,9 +18,8 @@ from tarry.cli.console import Format, ended, refusing, screen
 from tarry.kernel.compile import in_python
 from tarry.live import LabelJoin, Receipts
 from tarry.live.base import StoredObject
-from tarry.live.batches import is_missing
 from tarry.live.configuration import FORMAT
-from tarry.live.encoding import id_of, plain_id
+from tarry.live.plain import is_bytes, named, plain
 from tarry.live.stores import MAIN, POWER, stored_names, upgrade_store, without_password
 from tarry.live.values import brief
 from tarry.outcomes import Answer
@@ -191,36 +187,6 @@ def is_json(output: Format | None) -> bool:
     return not sys.stdout.isatty() if output is None else output is Format.json
 
 
-def plain(value: Any) -> Any:
-    """Return a value as JSON has it: names for answers, objects for named tuples, null for numbers not finite.
-
-    Features may be dates, decimals and the like, which are printed as texts; the row is given out and must not be lost.
-    """
-    if isinstance(value, Answer):  # before numbers, for to JSON it would be one
-        return value.name.lower()
-    if isinstance(value, bytes):
-        return plain_id(value)
-    if hasattr(value, "_asdict"):  # before tuples, for a named one is an object
-        return plain(value._asdict())
-    if isinstance(value, dict):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, np.ndarray):
-        return [plain(part) for part in value] if value.ndim else plain(value[()])
-    if isinstance(value, (list, tuple)):
-        return [plain(inner) for inner in value]
-    if isinstance(value, np.floating):
-        value = float(value)
-    if isinstance(value, (np.integer, np.bool_)):
-        value = value.item()
-    if value is None or isinstance(value, (str, int)):
-        return value
-    if is_missing(value):
-        return None
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    return value.isoformat() if isinstance(value, date) else str(value)
-
-
 def read_value(text: str, name: str) -> Any:
     """Return a JSON value from an argument, or from standard input."""
     given = sys.stdin.read() if text == STANDARD_INPUT else text
@@ -248,7 +214,7 @@ def read_lines(*fields: str) -> list[Line]:
         if not line.strip():
             continue
         row = _loaded(line, f"line {number}", "is not JSON: {}; nothing was changed")
-        if not isinstance(row, dict) or _is_bytes(row):  # so that a list of ids can be piped as it is
+        if not isinstance(row, dict) or is_bytes(row):  # so that a list of ids can be piped as it is
             row = {"id": row}
         extra = [name for name in row if name not in fields]
         if extra:
@@ -256,23 +222,14 @@ def read_lines(*fields: str) -> list[Line]:
                 f"line {number} has a field {extra[0]!r}, only {', '.join(fields)} are known; nothing was changed"
             )
         for name in ("id", "key"):
-            if _is_bytes(row.get(name)):
-                try:
-                    row[name] = id_of(row[name])
-                except (TypeError, ValueError):
-                    shown = brief(row[name]["bytes"])
-                    raise ValueError(
-                        f"line {number} has the bytes {shown}, which are not base64; nothing was changed"
-                    ) from None
+            try:
+                row |= {name: named(row[name])} if name in row else {}
+            except ValueError as error:
+                raise ValueError(f"line {number} has {error}; nothing was changed") from None
         if row.get("size") is not None:
             as_size(row["size"], f"line {number}: size")
         rows.append(row)
     return rows
-
-
-def _is_bytes(value: Any) -> bool:
-    """Return whether this is how JSON has an id of bytes."""
-    return isinstance(value, dict) and [*value] == ["bytes"]
 
 
 def column(rows: Sequence[Line], name: str) -> list[Any]:

@@ -298,22 +298,14 @@ def check_sizes(player: Player) -> None:
 
 
 def setting_of(
-    player: Player,
-    capacity: int | None,
-    information: str,
-    *,
-    certify: int,
-    hears: bool = True,
-    hears_last: bool = True,
-    sized: bool = False,
+    player: Player, capacity: int | None, information: str, *, certify: int, hears: bool = True, sized: bool = False
 ) -> Setting:
     """Return the rules of play as numbers."""
     slots = UNLIMITED if capacity is None else int(capacity)
     asks = any(part.needs_acknowledgements for part in player)  # refused before where nothing answers
     # Acknowledgements tell how many rounds are out, but not their sizes: what is held does.
     known = UNCOUNTED if not asks else HELD if sized or INFORMATION[information] == NON else COUNTED
-    heard = int(hears or known == COUNTED)
-    return Setting(slots, INFORMATION[information], int(certify), heard, known, int(hears_last))
+    return Setting(slots, INFORMATION[information], int(certify), int(hears or known == COUNTED), known)
 
 
 def check_player(game: Game | WeightedGame, player: Any) -> Player:

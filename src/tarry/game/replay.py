@@ -79,15 +79,13 @@ def replay(
     sizes: Any = None,
     seeds: int | Iterable[int] = 1,
     keep_rounds: bool = False,
-    hears_last: bool = True,
     threads: int | None = None,
 ) -> Replay:
     """Track recorded or modelled delays with a scheduler, without a learner; once per seed, compiled, in threads.
 
     A game with the same delays, capacity, information and seed tracks the same rounds with the same weights.
-    ``keep_rounds`` keeps every event (memory grows with the horizon). Longer delays are cut to the last round;
-    ``hears_last=False`` hears nothing at its end, as :meth:`tarry.LabelJoin.stream`. ``sizes``, for VarOpt, are an
-    array or a function of t.
+    ``keep_rounds`` keeps every event (memory grows with the horizon). ``sizes``, for VarOpt, are an array or a
+    function of t.
 
     >>> from tarry import delays, schedulers
     >>> run = replay(schedulers.VarOpt(), delays.fixed(horizon=100, delay=9), capacity=5, seeds=2)
@@ -106,7 +104,6 @@ def replay(
         player,
         checkpoints=np.array([delays.horizon], np.int64),
         keep_rounds=keep_rounds,
-        hears_last=hears_last,
         threads=worker_count(chosen, threads),
     )
     if keep_rounds:

@@ -43,7 +43,6 @@ class Setting(NamedTuple):
     certify: int  # UNCERTIFIED, or which sums of a certificate are kept, in the flags of the tally
     hears: int  # whether a member or the log notices the end of an untracked round
     backlog: int  # UNCOUNTED where no member asks, COUNTED from acknowledgements, or HELD: estimated without them
-    hears_last: int = 1  # whether feedback that comes with the end of the last round is heard
 
 
 @step

@@ -125,6 +125,11 @@ class Run(NamedTuple):
     is_trial: bool = False  # in plain Python although it could be compiled
 
     @property
+    def is_debugged(self) -> bool:
+        """Whether debug mode plays it."""
+        return self.compiled is play_checked
+
+    @property
     def horizon(self) -> int:
         """The number of rounds."""
         return int(self.game.delays.horizon)
@@ -159,7 +164,8 @@ class Run(NamedTuple):
             world=make_world(
                 (losses.rows.width, width, contexts),
                 slots,
-                make_line(nodes) if is_line else make_wheel(nodes, self.horizon),
+                # A round past the last, in which comes what is never heard.
+                make_line(nodes) if is_line else make_wheel(nodes, self.horizon + 1),
                 (self.checkpoints.size, BOOKS + sums),
                 self._fresh_reactions(),
             ),
@@ -296,15 +302,13 @@ def make_run(
     *,
     checkpoints: np.ndarray,
     hears: bool = False,
-    hears_last: bool = True,
     terms: Terms | None = None,
     debug: bool = False,
     **kept: Any,
 ) -> Run:
     """Return a run of a player that fits the game; ``hears`` plays out ends of untracked rounds that nobody counts.
 
-    Without ``hears_last`` nothing is heard at the end of the last round, to which longer delays are cut. ``debug``
-    plays in plain Python and checks what members do.
+    ``debug`` plays in plain Python and checks what members do.
     """
     certify = UNCERTIFIED if terms is None else terms.certify
     losses = in_table(seen_losses(game, player.learner), game.delays.horizon, is_empty=True)
@@ -315,13 +319,7 @@ def make_run(
         game=game,
         player=player,
         setting=setting_of(
-            player,
-            game.capacity,
-            game.information,
-            certify=certify,
-            hears=hears,
-            hears_last=hears_last,
-            sized=game.sizes is not None,
+            player, game.capacity, game.information, certify=certify, hears=hears, sized=game.sizes is not None
         ),
         checkpoints=checkpoints,
         terms=terms,

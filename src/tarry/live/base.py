@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+import json
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -11,13 +12,13 @@ from weakref import proxy
 from zlib import crc32
 
 from tarry.checks import as_int
-from tarry.errors import StoreError, TarryError
+from tarry.errors import Missing, StoreError, TarryError
 from tarry.kernel import make_seed
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
 from tarry.live.configuration import JOIN, SESSION, Configuration, check_same, parse, settled
 from tarry.live.copies import Copy, copy_of, lines_of, read_copy
 from tarry.live.encoding import Rows, as_id
-from tarry.live.status import Status, export_of, ledger_of, status_of
+from tarry.live.status import Status, Waiting, export_of, ledger_of, status_of, tracked_of
 from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
 from tarry.live.tracker import UNLABELLED, Tracker
 from tarry.live.transactions import Stored, Turns, lay_out
@@ -80,10 +81,10 @@ class StoredObject:
             found, said = place.configuration(), without_password(store) if isinstance(store, str) else place.where
             if found is None:
                 known = ", ".join(map(repr, place.names())) or "none"
-                raise StoreError(f"{said} holds no {kind} called {name!r}, only {known}")
+                raise Missing(f"{said} holds no {kind} called {name!r}, only {known}")
             plain, stored = parse(found, place.where, player, members)
             if stored.kind != kind:
-                raise StoreError(f"{name!r} in {said} is a {stored.kind}, not a {kind}")
+                raise Missing(f"{name!r} in {said} is a {stored.kind}, not a {kind}")
             if player is not None:
                 check_same(plain, stored, with_seed=False)
             opened = cls.__new__(cls)
@@ -119,6 +120,28 @@ class StoredObject:
         """Return configuration, status and tracked rounds as plain values; payloads by size, or as they are."""
         return self._turns.look(export_of, self._tracker, payloads)
 
+    def tracked(self) -> list[Waiting]:
+        """Return the tracked rounds, oldest first: number, id, what each would weigh now, and the end of its window."""
+        return self._turns.look(tracked_of, self._tracker)
+
+    def together(self, calls: Sequence[Callable[[], T]]) -> list[T | Exception]:
+        """Make calls of this object's own methods in one transaction; return the result or the exception of each.
+
+        Calls are functions without arguments, made in their order by this thread. In a store they are written with
+        one commit, and all are durable when this returns. A call that fails does so alone and changes nothing.
+
+        >>> from tarry import LabelJoin
+        >>> join = LabelJoin(capacity=64, rng=1)
+        >>> join.together([lambda: join.decide(id="a").tracked, lambda: join.label("a", 1).weight])
+        [True, 1.0]
+        """
+        return self._turns.together(calls)
+
+    @property
+    def capacity(self) -> int | None:
+        """How many rounds may be tracked at once; None for no limit."""
+        return self._tracker.configuration.capacity
+
     def copy_to(self, store: str | Store, *, name: str = MAIN, durability: str = POWER) -> Self:
         """Return a copy in another store, or under another name: it goes on from here as this one would, bit for bit.
 
@@ -151,8 +174,8 @@ class StoredObject:
         if isinstance(file, (str, PathLike)):
             try:
                 lines, where = Path(file).read_text(encoding="utf-8").splitlines(), str(file)
-            except OSError as error:
-                problem = f"{file} cannot be read ({error.strerror})"
+            except (OSError, UnicodeDecodeError) as error:
+                problem = f"{file} cannot be read ({getattr(error, 'strerror', None) or 'it is no text'})"
                 raise StoreError(f"{problem}: give a file of tarry join export --whole") from error
         copy = read_copy(lines, where)
         return cls._imported(copy, store, name, durability, player, members)
@@ -216,6 +239,26 @@ class StoredObject:
 
     def _repr_html_(self) -> str:
         return html_facts(type(self).__name__, self.status().rows())
+
+
+def stored_kind(store: str, name: str) -> str | None:
+    """Return whether a name in a store is a session's or a join's; None where there is nothing of this name."""
+    place = open_store(store, name, must_exist=True)
+    if place is None:
+        return None
+    with _closed_on_failure(place):
+        found = place.configuration()
+    place.close()
+    return None if found is None else str(json.loads(found[0])["kind"])
+
+
+def erase(store: str | Store, name: str = MAIN) -> None:
+    """Remove a session or join from a store, for good; calls of those who have it open are told that it is gone."""
+    place = open_store(store, name, must_exist=True)
+    if place is not None:
+        with _closed_on_failure(place):
+            place.remove()
+        place.close()
 
 
 def make_or_open(wanted: Configuration, rng: Any, *, store: str | Store, name: str, durability: str) -> Turns:

@@ -121,6 +121,37 @@ def as_ids(values: Any) -> list[Hashable]:
     return [as_id(id) for id in as_list(column(values, "id") if is_frame(values) else values, "ids")]
 
 
+def decisions_of(features: Any, ids: Any) -> tuple[list[Any], list[Any]]:
+    """Return the features of several decisions and their ids, from lists or a frame with a column id."""
+    if is_frame(features):
+        if "id" in names_of(features):
+            check_alone("id", ids=ids)
+            ids = column(features, "id")
+        features = records(features, without=("id",))
+    rows = as_list(features, "decisions")
+    names = as_names(None, ids) if ids is not None else [None] * len(rows)
+    if len(names) != len(rows):
+        raise ValueError(f"there are {len(rows)} decisions and {len(names)} ids: give one each")
+    return rows, names
+
+
+def labels_of(ids: Any, labels: Any, keys: Any, at: Any) -> tuple[list[Hashable], list[Any], list[Any], Any]:
+    """Return the ids, labels and keys of several labels, and their moments, from lists or a frame with columns."""
+    if is_frame(ids):
+        check_alone("label", labels=labels, keys=keys, at=at)
+        known = names_of(ids)
+        keys, at = (column(ids, name) if name in known else None for name in ("key", "at"))
+        ids, labels = column(ids, "id"), column(ids, "label")
+    names, values = as_ids(ids), as_list([] if labels is None else labels, "labels")
+    if len(names) != len(values):
+        raise ValueError(f"there are {len(names)} ids and {len(values)} labels: give one each")
+    given = [None] * len(names) if keys is None else as_list(keys, "keys")
+    marks = [None if is_missing(key) else as_id(key) for key in given]
+    if len(names) != len(marks):
+        raise ValueError(f"there are {len(names)} ids and {len(marks)} keys: give one each")
+    return names, values, marks, at
+
+
 def is_missing(value: Any) -> bool:
     """Return whether a cell is empty: None, what is not equal to itself (NaN, NaT), or pandas' NA."""
     if value is None or type(value).__name__ == "NAType":

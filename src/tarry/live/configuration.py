@@ -19,10 +19,11 @@ import numpy as np
 
 from tarry import domains, learners, rates, schedulers, tracking
 from tarry.checks import as_int
-from tarry.errors import StoreError
+from tarry.errors import Mismatch, StoreError
 from tarry.game.problem import check_capacity, check_grants
 from tarry.kernel import Parameters
 from tarry.live.encoding import damaged
+from tarry.live.values import brief
 from tarry.tracking import Player
 
 FORMAT = 3  # of everything that is stored; ``upgraded`` brings what came before to it
@@ -86,6 +87,11 @@ def encode(configuration: Configuration, layout: str = "") -> str:
     return json.dumps(fields)
 
 
+def plain_member(member: Any) -> Any:
+    """Return a player, learner or scheduler as an export has it."""
+    return _plain(member)
+
+
 def _plain(value: Any) -> Any:
     """Return a value as JSON has it; what JSON does not have becomes a dictionary that says so."""
     kind = Player if isinstance(value, Player) else type(value)  # a recommended player is a player
@@ -117,7 +123,7 @@ def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -
     now = json.loads(encode(wanted))
     if was["kind"] != now["kind"]:
         kinds = f"a {was['kind']} of this name, not a {now['kind']}"
-        raise ValueError(f"the store holds {kinds}: give another name or store")
+        raise Mismatch(f"the store holds {kinds}: give another name or store")
     for name in (name for name in Configuration._fields if name != _OPTIONAL):
         if was[name] != now[name] and (name != "seed" or with_seed):
             path, then, today = difference(was[name], now[name])
@@ -125,7 +131,7 @@ def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -
             problem = f"the store holds a {was['kind']} with another {said} ({then}, not {today})"
             field = path if name == "options" else name
             change = f", change it by resize({field}={today})" if was["kind"] == JOIN and field in CHANGING else ""
-            raise ValueError(f"{problem}: open it with the same arguments{change}, or give another store or name")
+            raise Mismatch(f"{problem}: open it with the same arguments{change}, or give another store or name")
 
 
 def parse(
@@ -135,10 +141,7 @@ def parse(
 
     ``own`` are the caller's members by name, beside Tarry's.
     """
-    text, checksum = stored
-    if crc32(text.encode()) != checksum:
-        raise damaged(where, "tarry_sessions")
-    plain = {_OPTIONAL: 0} | json.loads(text)
+    plain = {_OPTIONAL: 0} | _checked(stored, where)
     if plain.get("format") != FORMAT or plain.keys() != {*Configuration._fields, "format", "layout"}:
         raise other_version(plain)
     known = {LABELS, WINDOW, MISSING, RELEASE, OUTBOX}
@@ -193,15 +196,40 @@ def _built(plain: Any, own: Mapping[str, type] = MappingProxyType({})) -> Any:
     return built if built == made else made
 
 
+def built(plain: Any) -> Any:
+    """Return the member that a caller wrote as an export has it; raise ValueError for what is none."""
+    try:
+        made = _built(plain)
+    except StoreError as error:
+        raise ValueError(str(error)) from None
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"this is no member of Tarry as an export has it ({brief(str(error))})") from error
+    if not isinstance(made, Parameters):
+        raise ValueError(f"a member is an object with type and fields, got {brief(plain)}")
+    return made
+
+
 def _array(plain: dict[str, Any]) -> np.ndarray:
     return np.frombuffer(b64decode(plain["data"]), np.dtype(plain["array"])).reshape(plain["shape"])
 
 
-def upgraded(text: str) -> str:
-    """Return a configuration of an earlier format in this one: the first named members by module and class."""
-    plain = json.loads(text)
+def upgraded(stored: tuple[str, int], where: str) -> tuple[str, int]:
+    """Return a configuration of an earlier format in this one, and its checksum; raise StoreError if it is damaged.
+
+    The first format named members by module and class.
+    """
+    plain = _checked(stored, where)
     player = _renamed(plain["player"]) if plain["format"] == 1 else plain["player"]
-    return json.dumps(plain | {"player": player, "format": FORMAT})
+    text = json.dumps(plain | {"player": player, "format": FORMAT})
+    return text, crc32(text.encode())
+
+
+def _checked(stored: tuple[str, int], where: str) -> dict[str, Any]:
+    text, checksum = stored
+    if not isinstance(text, str) or crc32(text.encode()) != checksum:
+        raise damaged(where, "tarry_sessions")
+    plain: dict[str, Any] = json.loads(text)
+    return plain
 
 
 def _renamed(plain: Any) -> Any:

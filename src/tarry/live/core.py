@@ -155,6 +155,11 @@ def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: flo
         sums[SPREAD] += squared * away * (each - sums[CENTRE])
 
 
+def _share(part: float, whole: float) -> float:
+    """Return a part of a whole; NaN where rounding has left nothing of the whole."""
+    return part / whole if whole > 0 else nan
+
+
 class Held(NamedTuple):
     """All arrays: the player's state, the counts by the names above, and the sums of an estimate.
 
@@ -423,8 +428,8 @@ class Slots:
         out, sized = self.state.tally.size[self.state.table.rounds != 0], self.sized
         total, squares = sized[ARRIVED], sized[ARRIVED_SQUARE]
         return found._replace(
-            mean=total / (sized[BEGUN] - float(out.sum())),
-            second_moment=squares / (sized[BEGUN_SQUARE] - float(out @ out)),
+            mean=_share(total, sized[BEGUN] - float(out.sum())),
+            second_moment=_share(squares, sized[BEGUN_SQUARE] - float(out @ out)),
             effective_sample_size=total * total / squares if squares else 0.0,
         )
 

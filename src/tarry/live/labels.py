@@ -60,7 +60,7 @@ def as_gathered(id: Hashable, label: Any, rule: str, pack: Callable[[Any, str], 
     if isinstance(label, (list, tuple, dict)):
         label = pack(label, what)  # which says where in it something is wrong
     check_label(id, label)
-    plain = _plain(label)
+    plain = plain_label(label)
     if rule == SUM and not (isinstance(plain, (int, float)) and abs(plain) < LARGEST):
         raise ValueError(
             f"this join adds labels up, so each must be a finite number below 1e100 in size, and that of {id!r} "
@@ -84,7 +84,8 @@ def as_json(label: Any, what: str) -> Any:
     return json.loads(text)
 
 
-def _plain(label: Any) -> Any:
+def plain_label(label: Any) -> Any:
+    """Return a label with NumPy's numbers as Python's."""
     if isinstance(label, np.ndarray) and not label.ndim:
         label = label[()]
     if isinstance(label, np.floating):

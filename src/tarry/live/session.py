@@ -238,6 +238,13 @@ class Session(StoredObject):
         return feedback
 
 
+def rounds_of(asked: Rounds) -> list[Round]:
+    """Return rounds one by one; one that is forgotten has no play any more."""
+    columns = zip(asked.ids, asked.plays, asked.tracked.tolist(), asked.released_by, asked.statuses, strict=True)
+    rounds = [Round(*row) for row in columns]
+    return [one._replace(play=None) if one.status is Answer.LATE else one for one in rounds]
+
+
 def as_numbers(given: Any, word: str, *, is_table: bool) -> np.ndarray:
     """Return a copy of what is given, as floats in a row or a table."""
     try:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Hashable
+from copy import deepcopy
 from math import isnan, nan
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from tarry._version import __version__
 from tarry.checks import as_int, as_level, as_range
@@ -17,7 +21,7 @@ from tarry.live.core import ANSWERED, Slots
 from tarry.live.encoding import Unreadable, encode_payload, plain_id
 from tarry.live.tracker import RECENT, Tracker
 from tarry.outcomes import Certificate, Weights
-from tarry.schedulers.base import held
+from tarry.schedulers.base import arrive, held
 from tarry.theory.intervals import (
     ROUNDING,
     Heard,
@@ -28,6 +32,7 @@ from tarry.theory.intervals import (
     student_interval,
     sum_interval,
 )
+from tarry.times import PER_SECOND
 from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings
 from tarry.tracking.tally import (
     ARRIVED,
@@ -43,6 +48,7 @@ from tarry.tracking.tally import (
     WEIGHT,
     as_number,
     balance,
+    size_of,
 )
 
 OFTEN = 0.01  # of the rounds or calls: below it a warning would be noise
@@ -132,6 +138,15 @@ class Status(NamedTuple):
         for name, part in (("certificate", self.certificate), ("estimate", self.estimate)):
             shown |= {} if part is None else {f"{name} {key}": text for key, text in part.rows().items()}
         return shown | {f"warning {i}": text for i, text in enumerate(self.warnings, 1)}
+
+
+class Waiting(NamedTuple):
+    """A tracked round, what it would weigh if it were answered now, and when its window ends, if it has one."""
+
+    round: int
+    id: Hashable
+    weight: float
+    ends: float | None
 
 
 def estimate_now(tracker: Tracker, level: float = 0.95, low: float = 0.0, high: float = 1.0) -> Estimate:
@@ -291,6 +306,19 @@ def ledger_of(tracker: Tracker, last: int) -> dict[str, Any]:
             fate = "pending" if t in tracker.tracked else tracker.fates.fate(t).name.lower()
             told["last"].append({"round": t, "id": name, "fate": fate, "answered": tracker.fates.was_answered(t)})
     return told
+
+
+def tracked_of(tracker: Tracker) -> list[Waiting]:
+    """Return the tracked rounds in their order, and what each would weigh if it were answered now."""
+    slots, scheduler = tracker.slots, tracker.configuration.player.scheduler
+    table, now, waiting = slots.state.table, tracker.rounds, []
+    state = deepcopy(slots.state.scheduler)  # an arrival takes its member out
+    for slot in sorted(np.flatnonzero(table.rounds).tolist(), key=table.rounds.__getitem__):
+        t = int(table.rounds[slot])
+        id, weight = tracker.id_of(t), float(arrive(scheduler, state, slot, t, now))
+        end = slots.due[slot] / PER_SECOND if WINDOW in tracker.configuration.options else None
+        waiting.append(Waiting(t, t if id is None else id, weight / float(size_of(slots.state.tally, slot)), end))
+    return waiting
 
 
 def export_of(tracker: Tracker, payloads: bool) -> dict[str, Any]:

@@ -1,19 +1,20 @@
 """One call at a time, and what it changes stored in one transaction.
 
 ``change(work, …)`` runs a tracker's method alone and makes what it changed durable; if anything fails on the way,
-nothing has changed. ``look(work, …)`` runs one that only reads, and keeps no other process waiting.
+nothing has changed. ``look(work, …)`` runs one that only reads, and keeps no other process waiting. ``together(calls)``
+makes several calls in one transaction.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import get_ident
 from typing import Any, TypeVar
 from zlib import crc32
 
-from tarry.errors import StoreError, TarryError
+from tarry.errors import Missing, StoreError, TarryError
 from tarry.live.buffers import (
     FATES,
     HEAD,
@@ -49,6 +50,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)
 
 
+class _Spoilt(Exception):
+    """Say that a call of a group has failed when it may have changed something, and which one."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(place)
+        self.place = place
+
+
 class Turns:
     """Calls on a tracker in memory: one at a time, and none any more once one has been cut short.
 
@@ -60,6 +69,7 @@ class Turns:
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
         self.reconfigured: Callable[[], None] = lambda: None  # called whenever the tracker has another configuration
+        self._is_between = False  # whether a group is under way, and none of its calls is at work
         self._renew_lock()
 
     def _renew_lock(self) -> None:
@@ -99,8 +109,20 @@ class Turns:
         """Return what a function returns that only looks at the tracker."""
         return self.change(lambda *_: work(*arguments), writes=False)
 
+    def together(self, calls: Sequence[Callable[[], T]]) -> list[T | Exception]:
+        """Make calls in their order, and return the result or the exception of each."""
+        return [_outcome_of(call) for call in calls]
+
     def close(self) -> None:
         """Do nothing: there is no store to let go of."""
+
+
+def _outcome_of(call: Callable[[], T]) -> T | Exception:
+    """Return what a call returns or raises."""
+    try:
+        return call()
+    except Exception as error:
+        return error
 
 
 def lay_out(tracker: Tracker, plain: dict[str, Any]) -> None:
@@ -141,6 +163,8 @@ class Stored(Turns):
     def change(self, work: Callable[..., T], a: Any = None, b: Any = None, c: Any = None, *, writes: bool = True) -> T:
         """Return what a function of three arguments returns that may change the tracker, made durable."""
         if self._owner or self._born != _forks:
+            if self._is_between and self._owner == get_ident():
+                return self._in_group(work, a, b, c)
             self._check_turn()
         with self._lock:
             self._owner = get_ident()
@@ -172,6 +196,53 @@ class Stored(Turns):
             finally:
                 self._owner = 0
 
+    def together(self, calls: Sequence[Callable[[], T]]) -> list[T | Exception]:
+        """Make calls in their order and in one transaction; return the result or the exception of each.
+
+        All are durable when this returns. A call that fails changes nothing: the transaction is undone, and the calls
+        before it, it alone, and the calls after it are made again, each of the three in a transaction. Where a commit
+        fails, so do all calls of it.
+        """
+        done: list[T | Exception] = []
+        groups = [calls]  # still to be made, the next one last
+        while groups:
+            group = groups.pop()
+            if len(group) < 2:
+                done += super().together(group)
+                continue
+            try:
+                done += self.change(self._each, group)
+            except _Spoilt as spoilt:
+                place = spoilt.place
+                groups += [group[place + 1 :], group[place : place + 1], group[:place]]
+            except Exception as error:
+                done += [error] * len(group)
+        return done
+
+    def _each(self, calls: Sequence[Callable[[], T]], *_: Any) -> list[T | Exception]:
+        """Make the calls of a group within its transaction; raise _Spoilt where one of them fails at work."""
+        results: list[T | Exception] = []
+        self._has_failed, self._is_between = False, True
+        try:
+            for place, call in enumerate(calls):
+                results.append(_outcome_of(call))
+                if self._has_failed:
+                    raise _Spoilt(place)
+        finally:
+            self._is_between = False
+        return results
+
+    def _in_group(self, work: Callable[..., T], a: Any, b: Any, c: Any) -> T:
+        """Do the work of a call within the transaction of its group; meanwhile no other call may come."""
+        self._is_between = False
+        try:
+            return work(a, b, c)
+        except Exception:
+            self._has_failed = True
+            raise
+        finally:
+            self._is_between = True
+
     def close(self) -> None:
         """Let go of the store, once the call under way in another thread has ended."""
         self._check_turn()
@@ -184,7 +255,7 @@ class Stored(Turns):
         head = self.store.begin(writes=writes)
         if head != self._head:
             known, self._head = self._head, None  # until everything is loaded
-            if self.tracker.configuration.kind == JOIN and self._adopt():
+            if self._adopt():
                 known = None
             self._load(self._checked(STATE, head), known)
             self._head = head
@@ -200,7 +271,9 @@ class Stored(Turns):
         if found == self._written and is_whole:
             return False
         if found is None:
-            raise StoreError(f"the join is gone from {self.store.where}")
+            raise Missing(f"the {tracker.configuration.kind} is gone from {self.store.where}")
+        if tracker.configuration.kind != JOIN:  # no session changes: this is another one, under the same name
+            raise Missing(f"another session has taken the place of this one in {self.store.where}: open it again")
         plain, stored = parse(found, self.store.where, tracker.configuration.player)
         tracker.start(stored)
         lay_out(tracker, plain)

@@ -158,12 +158,17 @@ def gradient(loss: Losses, row: Vector, x: Vector, out: Vector) -> None:
 
 def shape_of(losses: Any) -> tuple[float, float] | None:
     """Return what losses answer to ``isotropic``, None where a subclass has another ``value`` or ``gradient``."""
-    found: tuple[float, float] | None = losses.isotropic() if hasattr(losses, "isotropic") else None
-    if found is not None:
-        home = next(cls for cls in type(losses).__mro__ if "isotropic" in vars(cls))
-        if any(one.find(home) is not one.find(type(losses)) for one in (value, gradient)):
-            return None
+    home = next((cls for cls in type(losses).__mro__ if "isotropic" in vars(cls)), None)
+    if home is None or is_changed(losses, home, value, gradient):
+        return None
+    found: tuple[float, float] | None = losses.isotropic()
     return found
+
+
+def is_changed(losses: Any, home: type, *verbs: Any) -> bool:
+    """Return whether a subclass of ``home`` answers one of these verbs, so that what ``home`` says may not hold."""
+    kinds = type(losses).__mro__
+    return any(cls in one.members for cls in kinds[: kinds.index(home)] for one in verbs)
 
 
 @verb_with_default

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.checks import as_positive
-from tarry.delays.base import Delays, array, backlog_of
+from tarry.delays.base import Delays, Unheard, array, backlog_of
 from tarry.game.replay import Replay, replay
 from tarry.outcomes import Fate
 from tarry.planning.policies import TAIL, Conditions, Policy, chances_of
@@ -26,6 +26,13 @@ POINTS = 200  # of the curve of the backlog: as many as a chart can show
 def comes_in_time(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which rounds' feedback comes before the last decision, as :meth:`tarry.LabelJoin.stream` hears it."""
     return np.asarray(np.arange(1, values.size + 1) + values < values.size)
+
+
+def unheard_after(values: NDArray[np.int64]) -> Unheard:
+    """Return these delays, but that feedback which comes after the last decision never comes."""
+    never = values.size - np.arange(values.size)  # the round past the last
+    late = ~comes_in_time(values)
+    return Unheard.make(np.where(late, never, values), int(late.sum()))
 
 
 class Workload(NamedTuple):
@@ -45,7 +52,7 @@ class Workload(NamedTuple):
     def replay(self, scheduler: Scheduler, capacity: int, seeds: range) -> Replay:
         """Return who is seen, and with what weight, when a scheduler meets these delays and sizes."""
         rules = {"capacity": capacity, "preemption": self.preemption, "sizes": self.sizes}
-        return replay(scheduler, self.delays, seeds=seeds, hears_last=False, **rules)
+        return replay(scheduler, unheard_after(self.delays.values), seeds=seeds, **rules)
 
     def fits(self, scheduler: Scheduler) -> bool:
         """Return whether a scheduler can do without preemption, and with sizes, where that is asked."""

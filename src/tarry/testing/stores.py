@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tarry.errors import StoreError
+from tarry.errors import Missing, StoreError
 from tarry.live import LabelJoin
 from tarry.live.buffers import FATES, HEAD, IDS, REGIONS, STATE, Chunk, make_chunk
 from tarry.live.encoding import ItemRow
@@ -78,6 +78,30 @@ class StoreContract:
         assert one.names() == ["one", "other"]
         one.close()
         other.close()
+
+    def test_what_is_removed_is_gone_and_others_stay(self, tmp_path: Path) -> None:
+        place = self.place(tmp_path)
+        one, other = self.made(place, "one"), self.made(place, "other")
+        for store in (one, other):
+            store.begin(writes=True)
+            store.commit(_change(2, {3: ItemRow("{}", b"", None, 0), -2: ItemRow("{}", b"", None, 0)}, state=[5]))
+        one.remove()
+        one.remove()  # once more does nothing
+        assert other.names() == ["other"]
+        assert one.configuration() is None
+        assert _refusal(lambda: one.begin(writes=False), Missing)
+        one.rollback()
+        assert other.begin(writes=False).version == 2
+        assert other.row(3) is not None
+        assert other.row(-2) is not None
+        other.rollback()
+        fresh = self.made(place, "one")
+        fresh.begin(writes=False)
+        assert fresh.row(3) is None
+        assert fresh.row(-2) is None
+        fresh.rollback()
+        for store in (one, other, fresh):
+            store.close()
 
     def test_what_was_committed_is_there(self, tmp_path: Path) -> None:
         """Chunks come back as they were, in their order; rows too, bytes and texts of any kind."""

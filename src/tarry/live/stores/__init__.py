@@ -82,6 +82,9 @@ class Store(Protocol):
     def rollback(self) -> None:
         """End a transaction without a trace; do nothing where none is open."""
 
+    def remove(self) -> None:
+        """Remove the session with all that belongs to it, in a transaction of its own; do nothing if it is gone."""
+
     def close(self) -> None:
         """Let go of the database; may be called again."""
 

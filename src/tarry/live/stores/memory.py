@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
-from tarry.errors import StoreError
+from tarry.errors import Missing, StoreError
 from tarry.live.buffers import REGIONS, Chunk
 from tarry.live.encoding import ItemRow
 from tarry.live.stores import CLOSED, MAIN, Change
@@ -30,7 +30,7 @@ class Memory:
         if self._is_closed:
             raise StoreError(f"{self.where}: {CLOSED}")
         if self.name not in self.database:
-            raise StoreError(f"{self.name!r} is gone from {self.where}")
+            raise Missing(f"{self.name!r} is gone from {self.where}")
         return self.database[self.name]
 
     def names(self) -> list[str]:
@@ -76,6 +76,9 @@ class Memory:
 
     def rollback(self) -> None:
         pass
+
+    def remove(self) -> None:
+        self.database.pop(self.name, None)
 
     def close(self) -> None:
         self._is_closed = True

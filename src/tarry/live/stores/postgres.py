@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
-from zlib import crc32
 
-from tarry.errors import StoreError
+from tarry.errors import Missing, StoreError
 from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, remade_head
 from tarry.live.configuration import FORMAT, upgraded
 from tarry.live.encoding import ItemRow
@@ -84,7 +83,7 @@ class Postgres:
         written = run("SELECT version FROM tarry_format").fetchone() if found and found[0] else None
         if written is None:
             if must_exist:
-                raise StoreError("the database holds nothing of Tarry's: make a session or join first (tarry join new)")
+                raise Missing("the database holds nothing of Tarry's: make a session or join first (tarry join new)")
             return False
         self.was_format = written[0]
         if self.was_format > FORMAT:
@@ -114,20 +113,19 @@ class Postgres:
             if written is None or written[0] >= FORMAT:
                 return  # somebody was faster
             is_first = written[0] == 1
-            heads, data = ("tarry_heads", "slots") if is_first else (f"tarry_{STATE}", "data")
+            heads, data = ("tarry_heads", "0, slots") if is_first else (f"tarry_{STATE}", "h.checksum, data")
             run(f"LOCK TABLE {heads} IN ACCESS EXCLUSIVE MODE")
             wanted = (
-                f"SELECT number, configuration, version, {data} FROM tarry_sessions JOIN {heads} ON number = session"
+                f"SELECT number, configuration, s.checksum, version, {data} FROM tarry_sessions s "
+                f"JOIN {heads} h ON number = session"
             ) + ("" if is_first else f" WHERE chunk = {HEAD}")
-            for number, text, version, found in run(wanted).fetchall():
-                new = upgraded(text)
-                row = (new, crc32(new.encode()), number)
-                run(_RECONFIGURE, row)
+            for number, text, checksum, version, of_head, found in run(wanted).fetchall():
+                run(_RECONFIGURE, (*upgraded((text, checksum), self.where), number))
                 wanted = "SELECT coalesce(sum(checksum), 0) FROM tarry_{} WHERE session = %s AND chunk >= 0"
                 sums = [run(wanted.format(region), (number,)).fetchone() for region in REGIONS]
                 total = sum(int(one[0]) for one in sums if one)
-                slots = found.to_bytes(4, "little") if is_first else found
-                run(_UPSERT.format(STATE), (number, *remade_head(version, slots, total)))
+                head = Chunk(HEAD, version, of_head, found.to_bytes(4, "little") if is_first else found)
+                run(_UPSERT.format(STATE), (number, *remade_head(head, total, self.where)))
             run("DROP TABLE IF EXISTS tarry_heads")
             run("UPDATE tarry_format SET version = %s", (FORMAT,))
 
@@ -180,7 +178,7 @@ class Postgres:
         wanted = "SELECT version, checksum, data FROM tarry_state WHERE session = %s AND chunk = %s"
         found = run(wanted + " FOR UPDATE" * writes, (self._number, HEAD), binary=True).fetchone()
         if found is None:
-            raise StoreError(f"{self.name!r} is gone from the database")
+            raise Missing(f"{self.name!r} is gone from the database")
         return Chunk(HEAD, *found)
 
     def rollback(self) -> None:
@@ -226,6 +224,17 @@ class Postgres:
             if kept:
                 cursor.executemany(_KEEP, kept)
             cursor.execute("COMMIT")
+
+    def remove(self) -> None:
+        if self.configuration() is None:
+            return
+        with self._ready().transaction():
+            run = self._database.execute
+            # Whoever writes holds the head: the end of that call is waited for.
+            run("SELECT 1 FROM tarry_state WHERE session = %s AND chunk = %s FOR UPDATE", (self._number, HEAD))
+            for table in (*REGIONS, "items"):
+                run(f"DELETE FROM tarry_{table} WHERE session = %s", (self._number,))
+            run("DELETE FROM tarry_sessions WHERE number = %s", (self._number,))
 
     def close(self) -> None:
         self._is_closed = True

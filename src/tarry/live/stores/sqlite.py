@@ -13,9 +13,8 @@ from pathlib import Path
 from struct import unpack_from
 from typing import Any
 from weakref import WeakSet
-from zlib import crc32
 
-from tarry.errors import StoreError
+from tarry.errors import Missing, StoreError
 from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, remade_head
 from tarry.live.configuration import FORMAT, upgraded
 from tarry.live.encoding import ItemRow
@@ -104,7 +103,7 @@ class SQLite:
                 if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                     raise StoreError(_EMPTY.format(self.path))
                 if version < FORMAT:
-                    _upgrade(database)
+                    _upgrade(database, self.where)
                 for setting in (f"synchronous = {self._synchronous}", "fullfsync = 1", "checkpoint_fullfsync = 1"):
                     database.execute(f"PRAGMA {setting}")
             except BaseException:  # whoever keeps the error must not keep the file locked
@@ -173,7 +172,7 @@ class SQLite:
         wanted = "SELECT version, checksum, data FROM tarry_state WHERE place = ?"
         found = run(wanted, (self._base + _FIRST + HEAD,)).fetchone()
         if found is None:
-            raise StoreError(f"{self.name!r} is gone from {self.path}")
+            raise Missing(f"{self.name!r} is gone from {self.path}")
         return Chunk(HEAD, *found)
 
     def rollback(self) -> None:
@@ -224,6 +223,21 @@ class SQLite:
         self._check_same_file()  # the last moment to find out
         self.database.execute("COMMIT")
 
+    def remove(self) -> None:
+        if self.configuration() is None:
+            return
+        run = self._ready().execute
+        run("BEGIN IMMEDIATE")
+        try:
+            if self.configuration() is not None:  # nobody was faster
+                all_of_it = (self._base - (1 << (_BITS - 1)), self._base + (1 << (_BITS - 1)) - 1)
+                for table in (*REGIONS, "items"):
+                    run(f"DELETE FROM tarry_{table} WHERE place BETWEEN ? AND ?", all_of_it)
+                run("DELETE FROM tarry_sessions WHERE number = ?", (self._base >> _BITS,))
+                run("COMMIT")
+        finally:
+            self.rollback()
+
     def close(self) -> None:
         self._is_closed = True  # for good
         self._let_go()
@@ -268,20 +282,20 @@ def _switch_to_log(database: sqlite3.Connection, path: Path) -> None:
         raise StoreError(f"{problem}, so readers would wait for writers: put the file on a local disk")
 
 
-def _upgrade(database: sqlite3.Connection) -> None:
+def _upgrade(database: sqlite3.Connection, where: str) -> None:
     """Bring a file of an earlier format to this one, in one transaction."""
     run = database.execute
     run("BEGIN IMMEDIATE")
     try:
         if run("PRAGMA user_version").fetchone()[0] < FORMAT:  # nobody was faster
-            for number, text in run("SELECT number, configuration FROM tarry_sessions").fetchall():
-                new, place = upgraded(text), number << _BITS
-                values = (new, crc32(new.encode()), number)
+            for number, *stored in run("SELECT number, configuration, checksum FROM tarry_sessions").fetchall():
+                place = number << _BITS
+                values = (*upgraded((stored[0], stored[1]), where), number)
                 run("UPDATE tarry_sessions SET configuration = ?, checksum = ? WHERE number = ?", values)
-                version, data = run("SELECT version, data FROM tarry_state WHERE place = ?", (place,)).fetchone()
+                found = run("SELECT version, checksum, data FROM tarry_state WHERE place = ?", (place,)).fetchone()
                 wanted = "SELECT total(checksum) FROM tarry_{} WHERE place > ? AND place < ?"
                 sums = [run(wanted.format(name), (place, place + (1 << _BITS))).fetchone() for name in REGIONS]
-                head = remade_head(version, data, int(sum(found[0] for found in sums)))
+                head = remade_head(Chunk(HEAD, *found), int(sum(one[0] for one in sums)), where)
                 row = (*head[1:], place)
                 run("UPDATE tarry_state SET version = ?, checksum = ?, data = ? WHERE place = ?", row)
             run(f"PRAGMA user_version = {FORMAT}")
@@ -338,7 +352,7 @@ def _is_there(path: Path, *, must_exist: bool) -> bool:
         return True
     if must_exist:
         missing = f"{path} is empty" if is_file else f"there is no file {path}"
-        raise StoreError(f"{missing}: make a session or join first (tarry join new)")
+        raise Missing(f"{missing}: make a session or join first (tarry join new)")
     if not path.parent.exists():
         raise StoreError(f"there is no folder {path.parent} to put {path.name} in: make it first")
     return False

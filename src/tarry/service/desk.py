@@ -1,0 +1,194 @@
+"""Open joins and sessions by name, each with a thread that makes its calls.
+
+Calls that come while a transaction is being written wait, and are written together by the next one: one commit for
+many callers, each answered when it is durable, in the order in which they came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterable
+from functools import partial
+from itertools import count
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, NamedTuple, TypeVar
+
+from tarry.errors import Missing, StoreError
+from tarry.live.base import StoredObject
+from tarry.live.stores import POWER, stored_names
+from tarry.service.problems import Refusal
+
+T = TypeVar("T")
+_logger = logging.getLogger("tarry.service")
+_END: Any = None  # in place of a call: the thread ends
+LARGEST_GROUP = 512  # calls in one transaction
+MOST_WAITING = 10_000  # calls; beyond it callers are asked to come again
+HISTORY = 1024  # calls that the timeline shows
+_MOST_TIMES = 100_000  # moments of decisions that are kept
+
+_Waiting = tuple[Callable[[], Any], "asyncio.Future[Any]"]
+
+
+class Event(NamedTuple):
+    """A call of the timeline: when it was made, what it was, and its answers."""
+
+    number: int
+    at: float
+    what: str
+    answers: Iterable[Any]
+
+
+class Desk:
+    """An open object, and the thread that makes its calls: all that wait at once, in one transaction."""
+
+    def __init__(
+        self, opened: Any, *, is_grouping: bool = True, told: Callable[[int, int], None] = lambda *_: None
+    ) -> None:
+        self.opened = opened
+        self._calls: SimpleQueue[_Waiting] = SimpleQueue()
+        self._loop = asyncio.get_running_loop()
+        self._most, self._told = LARGEST_GROUP if is_grouping else 1, told
+        self._numbers, self._is_closed = count(1), False
+        self.waiting, self.last = 0, 0  # calls that are not answered, and the number of the last event
+        self.history: deque[Event] = deque(maxlen=HISTORY)
+        self.times: dict[Hashable, float] = {}  # when tracked decisions were made, as far as this process knows
+        self._thread = Thread(target=self._work, name="tarry-desk", daemon=True)
+        self._thread.start()
+
+    async def call(self, call: Callable[[], T]) -> T:
+        """Return what a call of the object's own methods returns, when it is durable."""
+        if self._is_closed:
+            raise Refusal(503, "this was just closed to make room: come again", {"retry-after": "1"})
+        if self.waiting >= MOST_WAITING:
+            raise Refusal(503, f"{self.waiting} calls are waiting already: come again", {"retry-after": "1"})
+        answer: asyncio.Future[T] = self._loop.create_future()
+        self.waiting += 1
+        try:
+            self._calls.put((call, answer))
+            return await answer
+        finally:
+            self.waiting -= 1
+
+    def note(self, what: str, answers: Iterable[Any]) -> None:
+        """Put a call that was made on the timeline."""
+        self.last = next(self._numbers)
+        self.history.append(Event(self.last, time.time(), what, answers))
+
+    def note_tracked(self, ids: Iterable[Hashable]) -> None:
+        """Remember when these decisions were made."""
+        now = time.time()
+        for id in ids:
+            self.times[id] = now
+        while len(self.times) > _MOST_TIMES:
+            del self.times[next(iter(self.times))]
+
+    def _work(self) -> None:
+        """Make calls until the end; what waits is drained at once."""
+        while True:
+            first = self._calls.get()
+            group = [] if first is _END else [first]
+            while group and len(group) < self._most:
+                try:
+                    following = self._calls.get_nowait()
+                except Empty:
+                    break
+                if following is _END:
+                    self._calls.put(_END)
+                    break
+                group.append(following)
+            if not group:
+                return
+            try:
+                results = self.opened.together([call for call, _ in group])
+            except BaseException as error:  # whatever it is, callers must not wait for ever
+                _logger.exception("a group of calls failed")
+                results = [error if isinstance(error, Exception) else RuntimeError(str(error))] * len(group)
+            self._loop.call_soon_threadsafe(self._hand_out, group, results)
+
+    def _hand_out(self, group: list[_Waiting], results: list[Any]) -> None:
+        self._told(len(group), sum(isinstance(result, StoreError) for result in results))
+        for (_, answer), result in zip(group, results, strict=True):
+            if answer.done():  # its caller has gone
+                continue
+            if isinstance(result, Exception):
+                answer.set_exception(result)
+            else:
+                answer.set_result(result)
+
+    async def close(self) -> None:
+        """Make the calls that wait, end the thread and let go of the store."""
+        self._is_closed = True
+        self._calls.put(_END)
+        await asyncio.to_thread(self._thread.join)
+        await asyncio.sleep(0)  # answers of the last group are handed out
+        await asyncio.to_thread(self.opened.close)
+
+
+class Desks:
+    """Desks by kind and name; the one that was used longest ago is closed where too many are open."""
+
+    def __init__(self, store: str, *, most: int = 256, durability: str = POWER, **options: Any) -> None:
+        self.store, self._most, self._durability, self._options = store, most, durability, options
+        self._open: OrderedDict[tuple[type[StoredObject], str], Desk] = OrderedDict()
+        self._opening: dict[str, asyncio.Lock] = {}
+
+    def __iter__(self) -> Any:
+        return iter(list(self._open.items()))
+
+    async def find(self, kind: type[StoredObject], name: str) -> Desk:
+        """Return the desk of an object that is in the store; raise Missing where there is none."""
+        desk = self._open.get((kind, name))
+        if desk is not None:
+            self._open.move_to_end((kind, name))
+            return desk
+        try:
+            opening = partial(kind.open, self.store, name=name, durability=self._durability)
+            return await self._open_one(kind, name, opening)
+        except Missing:  # whose sentence names the store and all that is in it
+            raise Missing(f"there is no {kind._kind} called {name!r}: make it first") from None
+
+    async def make(self, kind: type[StoredObject], name: str, make: Callable[..., StoredObject]) -> tuple[Desk, bool]:
+        """Return the desk of an object that ``make`` makes, or finds in the store, and whether it is new there."""
+        known = {"store": self.store, "name": name, "durability": self._durability}
+        async with self._opening.setdefault(name, asyncio.Lock()):
+            is_new = not await asyncio.to_thread(self._has, name)
+            (await asyncio.to_thread(make, **known)).close()  # which refuses where something else is there
+        return await self.find(kind, name), is_new
+
+    def _has(self, name: str) -> bool:
+        try:
+            return name in stored_names(self.store)
+        except Missing:
+            return False
+
+    async def _open_one(self, kind: type[StoredObject], name: str, make: Callable[[], StoredObject]) -> Desk:
+        """Return the desk of an object, opened unless it is open here."""
+        async with self._opening.setdefault(name, asyncio.Lock()):
+            found = self._open.get((kind, name))
+            if found is None:
+                opened = await asyncio.to_thread(make)
+                found = self._open[kind, name] = Desk(opened, **self._options)
+        if len(self._opening) > self._most:
+            self._opening = {key: lock for key, lock in self._opening.items() if lock.locked()}
+        while len(self._open) > self._most:
+            oldest, desk = next(iter(self._open.items()))
+            if desk.waiting or oldest == (kind, name):
+                break
+            del self._open[oldest]
+            await desk.close()
+        return found
+
+    async def forget(self, kind: type[StoredObject], name: str) -> None:
+        """Close the desk of an object, if it is open."""
+        desk = self._open.pop((kind, name), None)
+        if desk is not None:
+            await desk.close()
+
+    async def close(self) -> None:
+        """Make all calls that wait and close every desk."""
+        while self._open:
+            await self._open.popitem()[1].close()

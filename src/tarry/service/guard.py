@@ -1,0 +1,157 @@
+"""What stands before every request: an id, a token, limits, headers, and the time it took."""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, NamedTuple
+
+from tarry.service.metrics import Metrics
+from tarry.service.problems import MEDIA, Refusal, as_refusal, body_of
+from tarry.service.settings import Settings
+from tarry.service.tokens import Token, Tokens
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_logger = logging.getLogger("tarry.service.access")
+_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+# Pages that need no token, and show nothing of what is kept: the console asks for one.
+_OPEN = re.compile(r"/(healthz|readyz|v1/openapi\.json|favicon\.ico|console(/.*)?)?")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = [
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+_NO_STORE = (b"cache-control", b"no-store")
+_HSTS = (b"strict-transport-security", b"max-age=31536000")
+_BURST = 2.0  # seconds' worth of requests that may come at once
+
+
+class State(NamedTuple):
+    """What is known of a request before it is read."""
+
+    id: str
+    token: Token
+
+
+_NOBODY = Token("nobody", b"", "read", frozenset())
+
+
+class Guard:
+    """Middleware around the whole application, without a task or a copy of its own."""
+
+    def __init__(self, app: Any, settings: Settings, tokens: Tokens, metrics: Metrics) -> None:
+        self.app, self._settings, self._tokens, self._metrics = app, settings, tokens, metrics
+        self._allowances: dict[str, tuple[float, float]] = {}
+        self.is_draining = False
+        self._extra = [*_HEADERS, *([_HSTS] if settings.certificate is not None else [])]
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        given = dict(scope["headers"])  # of a header that comes twice, the last
+        asked = given.get(b"x-request-id", b"")
+        id = asked.decode() if _ID.fullmatch(asked) else secrets.token_hex(8)
+        status, path = 500, scope["path"]
+        is_api = path.startswith("/v1/")
+
+        async def sent(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", id.encode()), *self._extra]
+                if is_api:
+                    message["headers"].append(_NO_STORE)
+            await send(message)
+
+        try:
+            scope["tarry"] = State(id, self._admitted(scope["method"], path, given))
+            await self.app(scope, self._limited(receive), sent)
+        except Refusal as refused:
+            await self._refuse(refused, id, sent)
+        except Exception:
+            logging.getLogger("tarry.service").exception("a request failed", extra={"request_id": id})
+            if status == 500:  # nothing was sent yet
+                await self._refuse(Refusal(500, "this is a defect of the server; its log says more"), id, sent)
+        finally:
+            took, route = time.perf_counter() - began, scope.get("route")
+            self._metrics.observe(getattr(route, "path_format", None) or "other", scope["method"], status, took)
+            if self._settings.access_log:
+                _log(scope, id, status, took)
+
+    def _admitted(self, method: str, path: str, given: dict[bytes, bytes]) -> Token:
+        """Return the token of a request; raise Refusal where it may not come in."""
+        if self.is_draining:
+            raise Refusal(503, "this server is ending: come again", {"retry-after": "2", "connection": "close"})
+        if _OPEN.fullmatch(path) or (method == "OPTIONS" and self._settings.origins):
+            return _NOBODY
+        length = given.get(b"content-length", b"0")
+        if not length.isdigit() or len(length) > 18 or int(length) > self._settings.max_body:
+            raise self._too_large()
+        if given.get(b"content-encoding", b"identity") != b"identity":
+            raise Refusal(415, "bodies are read as they are: send this one without an encoding")
+        kind, _, text = given.get(b"authorization", b"").partition(b" ")
+        token = self._tokens.find(text.strip().decode("latin-1")) if kind.lower() == b"bearer" else None
+        if token is None:
+            way = "send the header Authorization: Bearer TOKEN with a token of tarry token"
+            raise Refusal(401, f"there is no token, or it is not known: {way}", {"www-authenticate": "Bearer"})
+        if self._settings.rate:
+            self._spend(token)
+        return token
+
+    def _too_large(self) -> Refusal:
+        limit = f"a body has at most {self._settings.max_body} bytes: make several requests"
+        return Refusal(413, limit, {"connection": "close"})  # what is still to come is not read
+
+    def _spend(self, token: Token) -> None:
+        """Take one request from the allowance of a token, which fills up with time; raise Refusal if it is empty."""
+        rate, now = self._settings.rate, time.monotonic()
+        most = max(1.0, _BURST * rate)
+        left, last = self._allowances.get(token.name, (most, now))
+        left = min(most, left + (now - last) * rate)
+        if left < 1.0:
+            wait = {"retry-after": str(max(1, round((1.0 - left) / rate)))}
+            raise Refusal(429, f"the token {token.name!r} has {rate:g} requests a second: come again later", wait)
+        self._allowances[token.name] = (left - 1.0, now)
+
+    def _limited(self, receive: Receive) -> Receive:
+        """Return the same with a limit on all bytes together, whatever length was announced."""
+        seen = 0
+
+        async def received() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self._settings.max_body:
+                raise self._too_large()
+            return message
+
+        return received
+
+    async def _refuse(self, refused: Refusal, id: str, send: Send) -> None:
+        body = body_of(refused.status, refused.detail, **refused.parts, request_id=id)
+        headers = {"content-type": MEDIA, "content-length": str(len(body)), **(refused.headers or {})}
+        listed = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": as_refusal(refused).status, "headers": listed})
+        await send({"type": "http.response.body", "body": body})
+
+
+def _log(scope: Message, id: str, status: int, took: float) -> None:
+    """Write one line about a request; its query and headers may hold secrets, and stay out."""
+    token = scope["tarry"].token.name if "tarry" in scope else None
+    facts = {"method": scope["method"], "path": scope["path"], "status": status, "seconds": round(took, 6)}
+    _logger.info("request", extra={"facts": facts | {"request_id": id, "token": token}})

@@ -1,0 +1,167 @@
+"""Routes that joins and sessions share: list, status, fate, ledger, tracked, export, expire and delete."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import Response, StreamingResponse
+from pydantic_core import to_json
+
+from tarry.errors import Missing
+from tarry.live.base import StoredObject, erase, stored_kind
+from tarry.live.encoding import as_id
+from tarry.live.plain import named, plain
+from tarry.live.stores import stored_names
+from tarry.service import schemas
+from tarry.service.desk import Desk, Desks
+from tarry.service.problems import Refusal
+from tarry.service.routing import READING, WRITING, answer, desk_of, desks_of, needs
+from tarry.service.schemas import NAME
+from tarry.service.tokens import ADMIN, READ, WRITE
+
+Name = Annotated[str, Path(pattern=NAME, description="The name of the join or session.", examples=["clicks"])]
+_NDJSON = "application/x-ndjson"
+_LINES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "A line of JSON each: what it is, then the tracked rounds.", "content": {_NDJSON: {}}}
+}
+_MOST_LISTED = 200
+
+
+def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> None:
+    """Add what joins and sessions have in common to the routes of one of them."""
+    word = kind._kind
+
+    @router.get("", response_model=schemas.Overview, responses=READING, openapi_extra=needs(READ, own=True))
+    async def overview(
+        request: Request,
+        limit: Annotated[int, Query(ge=1, le=_MOST_LISTED)] = 50,
+        after: Annotated[int, Query(ge=0, le=1 << 40, description="Leave out so many.")] = 0,
+        status: Annotated[bool, Query(description="Whether to ask each for its status.")] = True,
+    ) -> Response:
+        """List those in the store, oldest first, with their status."""
+        token, desks = request.scope["tarry"].token, desks_of(request)
+        names = [name for name in await _names(desks, kind) if token.allows(READ, name)]
+        listed = names[after : after + limit]
+        items = []
+        for name in listed:
+            said = await status_facts(await desks.find(kind, name), name) if status else None
+            items.append({"name": name, "kind": word, "status": said})
+        rest = after + limit if len(names) > after + limit else None
+        return answer({"items": items, "next": rest})
+
+    @router.get("/{name}/status", response_model=schemas.Status, responses=READING, openapi_extra=needs(READ))
+    async def status(request: Request, name: Name) -> Response:
+        """Tell rounds, pending, tracked, fates, answers, the health of the weights, and warnings."""
+        return answer(await status_facts(await desk_of(request, kind, name), name))
+
+    @router.post("/{name}/fate", response_model=schemas.Fates, responses=WRITING, openapi_extra=needs(READ))
+    async def fate(request: Request, name: Name, body: schemas.IdList) -> Response:
+        """Tell what has become of these ids."""
+        desk, ids = await desk_of(request, kind, name), ids_of(body.ids)
+        fates = await desk.call(lambda: [{"id": id, "fate": desk.opened.fate(id)} for id in ids])
+        return answer({"fates": fates})
+
+    @router.get("/{name}/ledger", response_model=schemas.Ledger, responses=READING, openapi_extra=needs(READ))
+    async def ledger(
+        request: Request,
+        name: Name,
+        last: Annotated[int, Query(ge=0, le=schemas.MOST_ROWS, description="Also so many of the last rounds.")] = 0,
+    ) -> Response:
+        """Tell rounds by fate and their sum."""
+        desk = await desk_of(request, kind, name)
+        return answer(await desk.call(partial(desk.opened.ledger, last)))
+
+    @router.get("/{name}/tracked", response_model=schemas.Tracked, responses=READING, openapi_extra=needs(READ))
+    async def tracked(request: Request, name: Name) -> Response:
+        """Tell who waits, since when, and what it would weigh if it were answered now."""
+        desk = await desk_of(request, kind, name)
+        opened = desk.opened
+        waiting, rounds = await desk.call(lambda: (opened.tracked(), opened.status().rounds))
+        desk.times = {one.id: desk.times[one.id] for one in waiting if one.id in desk.times}
+        lines = [one._asdict() | {"since": desk.times.get(one.id)} for one in waiting]
+        return answer({"rounds": rounds, "capacity": opened.capacity, "tracked": lines})
+
+    @router.get("/{name}/export", responses={**READING, **_LINES}, openapi_extra=needs(READ))
+    async def export(
+        request: Request,
+        name: Name,
+        payloads: Annotated[bool, Query(description="Payloads as they are instead of sizes.")] = False,
+    ) -> Response:
+        """Send everything that is kept, a line of JSON each: configuration and status, then the tracked rounds."""
+        desk = await desk_of(request, kind, name)
+        found = await desk.call(partial(desk.opened.export, payloads=payloads))
+        return StreamingResponse(_lines_of(found), media_type=_NDJSON)
+
+    @router.post("/{name}/expire", response_model=schemas.Receipts, responses=WRITING, openapi_extra=needs(WRITE))
+    async def expire(request: Request, name: Name, body: schemas.IdList) -> Response:
+        """No outcome will come for these; on tracked ones that biases (see docs/live.md)."""
+        desk, ids = await desk_of(request, kind, name), ids_of(body.ids)
+        told = await desk.call(partial(desk.opened.expire_many, ids))
+        return receipts(desk, "expired", told)
+
+    @router.delete("/{name}", status_code=204, responses=READING, openapi_extra=needs(ADMIN))
+    async def delete(request: Request, name: Name) -> Response:
+        """Remove it from the store, for good."""
+        await desk_of(request, kind, name)  # which says so where there is none
+        await desks_of(request).forget(kind, name)
+        await asyncio.to_thread(erase, desks_of(request).store, name)
+        return Response(status_code=204)
+
+    for route in (overview, status, fate, ledger, tracked, export, expire, delete):
+        route.__doc__ = f"{route.__doc__} ({example})"
+
+
+async def _names(desks: Desks, kind: type[StoredObject]) -> list[str]:
+    """Return the names of the objects of a kind, oldest first."""
+
+    def listed() -> list[str]:
+        try:
+            return [name for name in stored_names(desks.store) if stored_kind(desks.store, name) == kind._kind]
+        except Missing:  # nothing was made yet
+            return []
+
+    return await asyncio.to_thread(listed)
+
+
+async def status_facts(desk: Desk, name: str) -> dict[str, Any]:
+    """Return the status of an object, with its name and kind."""
+    opened: Any = desk.opened
+    found, is_numbered = await desk.call(lambda: (opened.status(), opened.is_numbered))
+    facts: dict[str, Any] = {
+        "name": name,
+        "kind": opened._kind,
+        "capacity": opened.capacity,
+        "is_numbered": is_numbered,
+    }
+    return {**facts, **found._asdict()}
+
+
+async def _lines_of(found: dict[str, Any]) -> AsyncIterator[bytes]:
+    """Yield an export as lines of JSON."""
+    tracked = found.pop("tracked")
+    for line in (found, *tracked):
+        yield to_json(plain(line), inf_nan_mode="null") + b"\n"
+
+
+def ids_of(given: list[Any]) -> list[Any]:
+    """Return ids as the library has them."""
+    return [as_id(named(id)) for id in given]
+
+
+def receipts(desk: Desk, what: str, told: Any, *, alone: bool = False) -> Response:
+    """Return receipts for several ids, or the one of a single id, and put them on the timeline."""
+    rows = zip(told.ids, told.statuses, told.weights.tolist(), strict=True)
+    lines = [{"id": id, "status": status, "weight": weight} for id, status, weight in rows]
+    desk.note(what, lines)
+    return answer(lines[0] if alone else {"receipts": lines})
+
+
+def check_name(name: str) -> None:
+    """Raise Refusal for a name that cannot be made."""
+    if not re.fullmatch(NAME, name):
+        raise Refusal(422, f"a name has 1 to 128 letters, digits and . : @ - or blanks, got {name[:80]!r}", name="name")

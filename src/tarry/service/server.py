@@ -1,0 +1,117 @@
+"""The program around the application: sockets, TLS, workers, patience with slow clients, and an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import tempfile
+from functools import partial
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.supervisors import Multiprocess
+
+from tarry.service.app import make_app
+from tarry.service.settings import Settings
+
+_MOST_HEADERS = 64 << 10  # bytes
+_SHARED = "PROMETHEUS_MULTIPROC_DIR"
+
+
+class Patient(HttpToolsProtocol):
+    """The protocol of a connection: headers must come within some seconds, and fit a limit."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._unread = 0
+        self._await_headers()
+
+    def data_received(self, data: bytes) -> None:
+        if self._deadline is None and self.cycle is not None and self.cycle.response_complete:
+            self._await_headers()  # of the next request on this connection
+        self._unread += len(data)
+        super().data_received(data)
+        if self._deadline is not None and self._unread > _MOST_HEADERS:
+            self.transport.close()
+
+    def on_headers_complete(self) -> None:
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _await_headers(self) -> None:
+        self._unread = 0
+        patience = getattr(self.config, "patience", Wanted.patience)
+        self._deadline: asyncio.TimerHandle | None = self.loop.call_later(patience, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+class Wanted(uvicorn.Config):
+    """What uvicorn is told, and how long a request may take to arrive."""
+
+    patience = 30.0
+
+
+class Lines(logging.Formatter):
+    """Log records as lines of JSON, which no text of a request can break out of."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a record as one line."""
+        said: dict[str, Any] = {"time": round(record.created, 3), "level": record.levelname.lower()}
+        said |= {"logger": record.name, "message": record.getMessage(), **getattr(record, "facts", {})}
+        if record.exc_info:
+            said["trace"] = self.formatException(record.exc_info)
+        return json.dumps(said, default=str)
+
+
+_LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"lines": {"()": "tarry.service.server.Lines"}},
+    "handlers": {"lines": {"class": "logging.StreamHandler", "formatter": "lines", "stream": "ext://sys.stderr"}},
+    "loggers": {name: {"handlers": ["lines"], "level": "INFO", "propagate": False} for name in ("tarry", "uvicorn")},
+}
+
+
+def serve(settings: Settings) -> None:
+    """Serve until a signal says otherwise."""
+    config = Wanted(
+        partial(make_app, settings),
+        factory=True,
+        host=settings.host,
+        port=settings.port,
+        workers=settings.workers,
+        http=Patient,
+        loop="uvloop" if sys.platform != "win32" else "auto",
+        ws="none",
+        lifespan="on",
+        access_log=False,
+        log_config=_LOGGING,
+        server_header=False,
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=list(settings.proxies) or None,
+        limit_concurrency=settings.connections,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=settings.drain,
+        ssl_certfile=settings.certificate,
+        ssl_keyfile=settings.key,
+    )
+    config.patience = settings.patience
+    listening = config.bind_socket()
+    if settings.workers == 1:
+        uvicorn.Server(config).run(sockets=[listening])
+        return
+    with tempfile.TemporaryDirectory(prefix="tarry-metrics-") as folder:
+        os.environ.setdefault(_SHARED, folder)
+        Multiprocess(config, sockets=[listening]).run()

@@ -1,0 +1,149 @@
+"""The console in Chromium: every view, live, light and dark, wide and narrow, by keyboard, and nothing foreign."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from chromium import launch
+from playwright.sync_api import expect, sync_playwright
+from system import skip_without
+
+LOG = "decided_at,feedback_at\n" + "\n".join(f"{i},{i + 1 + i * 7 % 23}" for i in range(300))
+# What a caller may write into names, ids, features and labels: none of it is markup.
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    skip_without("chromium", "fonts-dejavu-core")
+    with sync_playwright() as playwright:
+        browser = launch(playwright, "DejaVu Sans", tmp_path_factory.mktemp("fonts"))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser, served, request):
+    """A page with a token, which fails its test on any message, error, or request to another host."""
+    look = getattr(request, "param", {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}})
+    context = browser.new_context(**look)
+    page, heard = context.new_page(), []
+    # A browser itself writes a line about an answer that refuses.
+    page.on("console", lambda message: None if "status of 422" in message.text else heard.append(message.text))
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("dialog", lambda dialog: heard.append(f"dialog: {dialog.message}"))
+    page.on("request", lambda call: None if call.url.startswith(served.url) else heard.append(call.url))
+    page.goto(f"{served.url}/")
+    page.get_by_label("Token").fill(served.token)
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Overview").wait_for()
+    yield page
+    context.close()
+    assert heard == []
+
+
+LOOKS = [
+    {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
+    for scheme, width in (("light", 1280), ("dark", 400))
+]
+
+
+def visit(page, served, place):
+    page.goto(f"{served.url}/console/#/{place}")
+
+
+def test_a_page_without_a_token_asks_for_one(browser, served):
+    page = browser.new_page()
+    page.goto(f"{served.url}/")
+    page.get_by_label("Token").fill("tarry_wrong")
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("alert")).to_have_text("The server does not know this token.")
+    page.close()
+
+
+def test_a_label_is_seen_within_a_second(page, served, join):
+    ids = [HOSTILE, "b", "c"]
+    for id in ids:
+        served.call("POST", f"{join}/decide", {"id": id, "features": HOSTILE})
+    visit(page, served, join.removeprefix("/v1/"))
+    expect(page.get_by_text("2 of 2 slots are held.")).to_be_visible()
+    tracked = served.call("GET", f"{join}/tracked")[1]["tracked"][0]["id"]
+    page.get_by_text("Live.").wait_for()
+    begun = time.monotonic()
+    served.call("POST", f"{join}/label", {"id": tracked, "label": 1})
+    page.get_by_text("1 of 2 slots are held.").wait_for(timeout=5000)
+    assert time.monotonic() - begun < 2.0  # a second, and what a busy machine adds
+    expect(page.get_by_role("region", name="Newest first").get_by_text(HOSTILE).first).to_be_visible()
+    for chart in ("Stays in slots over time", "The weight of each arrival over time"):
+        expect(page.get_by_label(chart)).to_be_visible()
+
+
+def test_two_labels_move_the_mean(page, served, join):
+    visit(page, served, join.removeprefix("/v1/"))
+    page.get_by_text("Nothing yet.").first.wait_for()
+    for id, label in (("a", 1), ("b", 0)):
+        served.call("POST", f"{join}/decide", {"id": id})
+        served.call("POST", f"{join}/label", {"id": id, "label": label})
+    expect(page.get_by_label("The estimated mean label with its 95 % interval")).to_be_visible()
+
+
+@pytest.mark.parametrize("page", LOOKS, indirect=True, ids=["light", "dark, narrow"])
+def test_every_view_is_accessible_and_fits(page, served, join):
+    served.call("POST", f"{join}/decide", {"id": "a"})
+    served.call("POST", "/v1/sessions/plays", {"dimension": 2, "rate": 0.5, "capacity": 4})
+    views = {
+        "": page.get_by_role("link", name="plays"),
+        join.removeprefix("/v1/"): page.get_by_label("Stays in slots over time"),
+        "sessions/plays": page.get_by_text("0 of 4 slots are held."),
+        "plan": page.get_by_label("Drop a CSV here"),
+        "explore?capacity=4&horizon=200&streams=2": page.get_by_label("Estimates along the stream"),
+    }
+    for place, shown in views.items():
+        visit(page, served, place)
+        shown.first.wait_for(timeout=60_000)
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{place} is {wide} pixels wider than the window"
+
+
+def test_a_plan_from_a_file(page, served):
+    visit(page, served, "plan")
+    page.get_by_label("Drop a CSV here").set_input_files(
+        {"name": "log.csv", "mimeType": "text/csv", "buffer": LOG.encode()}
+    )
+    page.get_by_label("Effective sample size by capacity").wait_for(timeout=120_000)
+    assert "slots with" in page.locator("main strong").inner_text()
+
+
+def test_a_file_that_is_no_log_is_refused_in_a_sentence(page, served):
+    visit(page, served, "plan")
+    page.get_by_label("Drop a CSV here").set_input_files(
+        {"name": "log.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n"}
+    )
+    expect(page.get_by_role("alert")).to_contain_text("column", timeout=30_000)
+
+
+def test_what_is_explored_stands_in_the_address(page, served):
+    visit(page, served, "explore?law=fixed&capacity=3&horizon=300&streams=2&p.delay=9")
+    page.get_by_label("Estimates along the stream").wait_for(timeout=60_000)
+    expect(page.get_by_label("delay (of the delays)")).to_have_value("9")
+    page.get_by_label("Slots").fill("5")
+    page.get_by_role("button", name="Play").click()
+    page.get_by_text("5 slots.").wait_for(timeout=60_000)
+    assert "capacity=5" in page.url
+    assert "p.delay=9" in page.url
+
+
+def test_the_keyboard_reaches_a_join(page, served, join):
+    name = join.rsplit("/", 1)[1]
+    visit(page, served, "")
+    page.get_by_role("link", name=name, exact=True).wait_for()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == name:
+            break
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()

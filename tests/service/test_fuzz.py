@@ -1,0 +1,96 @@
+"""Requests that make no sense: documented answers, and nothing changed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from fuzz_service import fuzz
+from hypothesis import given
+from hypothesis import strategies as st
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+FIELDS = st.sampled_from(
+    ["id", "features", "label", "labels", "decisions", "ids", "capacity", "at", "size", "delay", "key"]
+)
+BODIES = VALUES | st.dictionaries(FIELDS, VALUES, max_size=4)
+VERBS = ["decide", "label", "finish", "expire", "resize", "advance", "ack", "fate"]
+
+
+def test_requests_from_the_description():
+    made, _ = fuzz(1)
+    assert made > 200
+
+
+@pytest.mark.slow
+def test_many_requests_from_the_description():
+    made, _ = fuzz(25)
+    assert made > 2000
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_refused_calls_change_nothing(served, join, verb):
+    served.call("POST", f"{join}/decide", {"decisions": [{"id": "a"}, {"id": "b", "features": [1]}]})
+    refused = []
+
+    @given(BODIES)
+    def check(body):
+        before = served.call("GET", f"{join}/export?payloads=true")[1]
+        status, problem = served.call("POST", f"{join}/{verb}", body)
+        if status >= 400:
+            assert status in (400, 422), problem
+            assert problem["detail"]
+            assert served.call("GET", f"{join}/export?payloads=true")[1] == before
+            refused.append(body)
+
+    check()
+    assert refused
+
+
+def test_limits_on_bodies_batches_ids_and_nesting(served, join):
+    deep = "[" * 150 + "]" * 150
+    cases = {
+        b"": 400,
+        b"{": 400,
+        b'{"id": "a", "features": NaN}': 400,
+        b'{"id": "\xff"}': 400,
+        b'{"id": "\\ud800"}': 400,
+        f'{{"id": "a", "features": {deep}}}'.encode(): 422,
+        b'{"id": "a", "features": ' + b"[" * 100_000: 400,
+        json.dumps({"id": "x" * 1025}).encode(): 422,
+        json.dumps({"decisions": [{"id": "a"}] * 10_001}).encode(): 422,
+        b'{"id": ' + b"9" * 5000 + b"}": 400,
+        b'{"id": true}': 422,
+        b'{"id": 1.0}': 422,
+        b'{"id": "a", "other": 1}': 422,
+        b'{"decisions": [{"id": "a"}, {}]}': 422,
+        b'{"decisions": [{"id": "a"}], "id": "b"}': 422,
+        b'"' + b"x" * (9 << 20) + b'"': 413,
+    }
+    before = served.call("GET", f"{join}/export")[1]
+    for body, expected in cases.items():
+        try:
+            status, problem = served.call("POST", f"{join}/decide", body)
+        except OSError:  # refused before all of it was sent
+            assert expected == 413
+            continue
+        assert status == expected, (body[:60], problem)
+        assert problem["status"] == status
+        assert len(json.dumps(problem)) < 5000
+    assert served.call("GET", f"{join}/export")[1] == before
+
+
+def test_problems_have_the_librarys_sentence(served, join):
+    status, problem = served.call("POST", f"{join}/decide", {"id": "a", "size": -1})
+    assert (status, problem["name"], problem["value"]) == (422, "size", "-1")
+    assert "size must be" in problem["detail"]
+    status, problem = served.call("POST", f"{join}/decide", {"decisions": [{"id": "a"}, {"id": "b", "size": -1}]})
+    assert "row 1: size" in problem["detail"]
+    status, problem = served.call("POST", join, {"capacity": 99})
+    assert (status, "capacity" in problem["detail"]) == (409, True)
+    assert served.call("PUT", join, {})[0] == 405
+    assert served.call("GET", "/v2/joins")[0] == 404

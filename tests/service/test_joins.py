@@ -1,0 +1,141 @@
+"""Joins over HTTP give what the library gives."""
+
+from __future__ import annotations
+
+import json
+from urllib.request import Request, urlopen
+
+import tarry
+from tarry.live.plain import plain
+
+
+def test_the_lines_of_the_readme(served):
+    join = "/v1/joins/clicks"
+    made = {"name": "clicks", "scheduler": "VarOpt", "capacity": 64, "rounds": 0}
+    assert served.call("POST", join, {"capacity": 64}) == (201, made | {"made": True})
+    assert served.call("POST", join, {"capacity": 64}) == (200, made | {"made": False})
+    asked = {"decisions": [{"id": "u1-17", "features": {"basket": 10}}]}
+    ticket = {"id": "u1-17", "tracked": True, "released": []}
+    assert served.call("POST", f"{join}/decide", asked) == (200, {"tickets": [ticket]})
+    assert served.call("POST", f"{join}/decide", {"id": "u1-17"}) == (200, ticket)
+    status, told = served.call("POST", f"{join}/label", {"labels": [{"id": "u1-17", "label": 1}]})
+    row = {"features": {"basket": 10}, "label": 1, "weight": 1.0, "id": "u1-17", "relative": 1.0, "number": 1}
+    assert (status, told) == (200, {"outcomes": [{"id": "u1-17", "fate": "used", "row": row, "answer": "used"}]})
+    again = served.call("POST", f"{join}/label", {"id": "u1-17", "label": 1})
+    assert again == (200, {"id": "u1-17", "fate": "used", "row": None, "answer": "duplicate"})
+
+
+def test_the_same_as_in_process(served, join):
+    """Decisions and labels, by one and by many, give the same tickets, weights and status as a join in memory."""
+    here = tarry.LabelJoin(2, rng=1)
+    for i in range(12):
+        mine = here.decide({"i": i}, f"d{i}")
+        assert served.call("POST", f"{join}/decide", {"id": f"d{i}", "features": {"i": i}})[1] == plain(mine)
+    rows = [{"id": f"e{i}", "features": [i]} for i in range(8)]
+    many = here.decide_many([[i] for i in range(8)], ids=[f"e{i}" for i in range(8)])
+    assert served.call("POST", f"{join}/decide", {"decisions": rows})[1] == {"tickets": plain(many)}
+    assert served.call("GET", f"{join}/tracked")[1]["tracked"] == [
+        plain(one) | {"since": since["since"]}
+        for one, since in zip(here.tracked(), served.call("GET", f"{join}/tracked")[1]["tracked"], strict=True)
+    ]
+    ids = [f"d{i}" for i in range(12)] + [f"e{i}" for i in range(8)]
+    told = here.label_many(ids, [0.25] * 20)
+    labels = [{"id": id, "label": 0.25} for id in ids]
+    assert served.call("POST", f"{join}/label", {"labels": labels})[1] == {"outcomes": plain(told)}
+    status = served.call("GET", f"{join}/status")[1]
+    assert {name: status[name] for name in here.status()._fields} == plain(here.status())
+    assert served.call("GET", f"{join}/estimate?level=0.9")[1] == plain(here.estimate(0.9))
+    assert served.call("GET", f"{join}/ledger?last=3")[1] == plain(here.ledger(3))
+    assert served.call("POST", f"{join}/fate", {"ids": ids[:3]})[1] == {
+        "fates": [{"id": id, "fate": plain(here.fate(id))} for id in ids[:3]]
+    }
+
+
+def test_ids_of_every_kind(served, join):
+    given = ["text", 7, {"bytes": "AAE="}, "7", -(1 << 70), "ünï/cödé ☃"]
+    told = served.call("POST", f"{join}/decide", {"decisions": [{"id": id} for id in given]})[1]
+    assert [ticket["id"] for ticket in told["tickets"]] == given
+    fates = served.call("POST", f"{join}/fate", {"ids": given})[1]["fates"]
+    assert [line["id"] for line in fates] == given
+    assert "unknown" not in {line["fate"] for line in fates}
+
+
+def test_windows_and_an_outbox(served):
+    join = "/v1/joins/windows"
+    rules = {"capacity": 4, "window": "1h", "missing": 0, "outbox": True, "seed": 1}
+    assert served.call("POST", join, rules)[0] == 201
+    served.call("POST", f"{join}/decide", {"decisions": [{"id": "a", "at": 0}, {"id": "b", "at": 10}]})
+    assert served.call("POST", f"{join}/label", {"id": "b", "label": 1, "at": 20})[1]["answer"] == "pending"
+    assert served.call("GET", f"{join}/due?now=3600")[1] == {"ids": ["a"]}
+    rows = served.call("POST", f"{join}/advance", {"now": 4000})[1]["rows"]
+    assert [(row["id"], row["label"]) for row in rows] == [("a", 0), ("b", 1)]
+    assert served.call("GET", f"{join}/rows?after=1")[1] == {"rows": rows[1:]}
+    assert served.call("POST", f"{join}/ack", {"number": 2})[1] == {"acknowledged": 2, "left": 0}
+    assert served.call("POST", f"{join}/resize", {"capacity": 8})[1] == {"released": []}
+    assert served.call("GET", f"{join}/status")[1]["capacity"] == 8
+
+
+def test_gathered_labels_finish(served):
+    join = "/v1/joins/sums"
+    served.call("POST", join, {"capacity": 4, "labels": "sum"})
+    served.call("POST", f"{join}/decide", {"decisions": [{"id": "a"}, {"id": "b"}]})
+    served.call("POST", f"{join}/label", {"labels": [{"id": "a", "label": 2}, {"id": "a", "label": 3, "key": "k"}]})
+    told = served.call("POST", f"{join}/finish", {"ids": ["a", "b"]})[1]["outcomes"]
+    assert [one["row"]["label"] for one in told] == [5, 0]
+    assert served.call("POST", f"{join}/expire", {"ids": ["b", "never"]})[1]["receipts"] == [
+        {"id": "b", "status": "duplicate", "weight": 0.0},
+        {"id": "never", "status": "unknown", "weight": 0.0},
+    ]
+
+
+def test_export_is_lines_of_json(served, join):
+    served.call("POST", f"{join}/decide", {"decisions": [{"id": "a", "features": {"x": 1}}, {"id": "b"}]})
+    lines = served.call("GET", f"{join}/export?payloads=true")[1].decode().splitlines()
+    first, *rest = map(json.loads, lines)
+    assert first["configuration"]["capacity"] == 2
+    assert [(line["id"], line["payload"]) for line in rest] == [("a", {"x": 1}), ("b", None)]
+
+
+def test_a_list_with_statuses_and_the_end_of_one(served, join):
+    name = join.rpartition("/")[2]
+    entries = served.call("GET", "/v1/joins?limit=200")[1]["items"]
+    assert [one["status"]["name"] for one in entries if one["name"] == name] == [name]
+    page = served.call("GET", "/v1/joins?limit=1&status=false")[1]
+    assert (len(page["items"]), page["next"], page["items"][0]["status"]) == (1, 1, None)
+    assert served.call("DELETE", join) == (204, None)
+    assert served.call("GET", f"{join}/status")[0] == 404
+    assert served.call("POST", join, {"capacity": 5})[1]["rounds"] == 0
+
+
+def test_events_tell_what_happens(served, join):
+    served.call("POST", f"{join}/decide", {"decisions": [{"id": id} for id in "abc"]})
+    name = join.rpartition("/")[2]
+    asked = Request(f"{served.url}/v1/events?join={name}", headers={"authorization": f"Bearer {served.token}"})
+    with urlopen(asked, timeout=20) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        kind, status = _next_event(stream)
+        assert (kind, status["rounds"], status["tracked"]) == ("status", 3, 2)
+        kind, changes = _next_event(stream)
+        assert kind == "changes"
+        assert [one["id"] for one in changes["events"] if one["what"] == "decided"] == ["a", "b", "c"]
+        (gone,) = [one["id"] for one in changes["events"] if one["what"] == "released"] or [None]
+        left = next(id for id in "abc" if id != gone)
+        served.call("POST", f"{join}/label", {"id": left, "label": 1})
+        seen = dict(_next_event(stream) for _ in range(2))
+        assert seen["status"]["fates"]["used"] == 1
+        assert [(one["what"], one["id"], one["weight"]) for one in seen["changes"]["events"]] == [
+            ("labelled", left, 1.5)
+        ]
+
+
+def _next_event(stream):
+    kind = data = None
+    for line in stream:
+        text = line.decode().rstrip("\n")
+        if text.startswith("event: "):
+            kind = text[7:]
+        elif text.startswith("data: "):
+            data = json.loads(text[6:])
+        elif not text and kind:
+            return kind, data
+    raise AssertionError("the stream ended")

@@ -1,0 +1,157 @@
+"""A plug-in for pytest: the tests of joins and sessions, made over HTTP instead of in this process.
+
+``pytest -p over_http --over async tests/live/test_windows.py`` starts a server and puts clients of it in the place of
+``tarry.LabelJoin`` and ``tarry.Session``. A store's address and name become a name on the server. Tests that look into
+an object of this process, or hand over what JSON does not have, are left out, by name and with the reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import threading
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import Served
+
+import tarry
+from tarry.client import AsyncConnection
+
+_numbers = count(1)
+_OBJECTS = "hands over, or gets back, objects that JSON does not have"
+_CLOSED = "closes an object, or shows one, which on a server is another process's"
+_STREAM = "streams a log, which a server does not do"
+_WORDS = "is refused before anything is sent, in words of the client's own"
+_LONG = "makes many thousands of calls"
+# By a part of the test's name: what cannot be said over HTTP, or not in a moment.
+LEFT_OUT = {
+    "test_weighted_sums_are_unbiased": _LONG,
+    "test_an_estimate_covers": _LONG,
+    "test_with_its_window_a_believed_rate": _LONG,
+    "test_callers_ids_and_expiry": _CLOSED,
+    "test_views": _CLOSED,
+    "test_stores_that_are_not": _CLOSED,
+    "test_what_was_closed": _CLOSED,
+    "stream": _STREAM,
+    "test_without_an_end_only": _STREAM,
+    "test_nor_may_they_hide": _OBJECTS,
+    "test_a_list_may_contain_itself": _OBJECTS,
+    "test_what_cannot_be_added_up": _OBJECTS,
+    "test_the_first_label_is_handed_back": _OBJECTS,
+    "test_what_cannot_be_stored_is_named": _OBJECTS,
+    "test_a_label_that_cannot_be_stored": _OBJECTS,
+    "test_what_stands_for_no_label_must_add_up": _OBJECTS,
+    "test_arguments_beside_a_frame": _WORDS,
+    "test_malformed_batches": _WORDS,
+    "test_values_of_the_wrong_shape": _WORDS,
+    "test_windows.py::test_what_is_refused": _WORDS,
+    "test_nothing_at_all": _WORDS,
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--over", default="sync", choices=("sync", "async"))
+    parser.addoption("--over-store", default="")
+    parser.addoption("--over-workers", default="1")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="tarry-over-"))
+    config._served = served = Served(  # type: ignore[attr-defined]
+        folder,
+        config.getoption("over_store"),
+        durability="process",
+        workers=int(config.getoption("over_workers")),
+    )
+    if config.getoption("over") == "sync":
+        connection: Any = tarry.connect(served.url, token=served.token)
+    else:
+        connection = Blocking(served)
+    tarry.LabelJoin = _kind(connection, "join", tarry.LabelJoin)  # type: ignore[misc, assignment]
+    tarry.Session = _kind(connection, "session", tarry.Session)  # type: ignore[misc, assignment]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    config._served.stop()  # type: ignore[attr-defined]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left = {item for item in items if any(part in item.nodeid for part in LEFT_OUT)}
+    config.hook.pytest_deselected(items=list(left))
+    items[:] = [item for item in items if item not in left]
+
+
+def _name(store: Any, name: str) -> str:
+    if store == "memory:":
+        return f"m{next(_numbers)}"
+    return sha256(f"{store} {name}".encode()).hexdigest()[:20]
+
+
+def _kind(connection: Any, word: str, own: Any) -> Any:
+    """What is called and opened like a class of the library."""
+
+    class Kind:
+        __doc__ = own.__doc__
+
+        def __new__(
+            cls, *given: Any, store: Any = "memory:", name: str = "main", durability: str = "", **rules: Any
+        ) -> Any:
+            if word == "join" and not given:
+                given = (rules.pop("capacity"),)
+            rng = rules.pop("rng", None)
+            return getattr(connection, word)(*given, name=_name(store, name), rng=rng, **rules)
+
+        @staticmethod
+        def open(store: Any, *, name: str = "main", durability: str = "") -> Any:
+            return getattr(connection, f"open_{word}")(_name(store, name))
+
+    return Kind
+
+
+class Blocking:
+    """An async connection, each of whose calls is waited for."""
+
+    def __init__(self, served: Served) -> None:
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        self._inner = self._wait(self._connect(served))
+
+    async def _connect(self, served: Served) -> AsyncConnection:
+        return tarry.connect_async(served.url, token=served.token)
+
+    def _wait(self, coroutine: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(120)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._waiting(getattr(self._inner, name), _Waited)
+
+    def _waiting(self, method: Any, wrap: Any = None) -> Any:
+        def call(*given: Any, **rules: Any) -> Any:
+            found = method(*given, **rules)
+            answer = self._wait(found) if asyncio.iscoroutine(found) else found
+            return wrap(self, answer) if wrap is not None else answer
+
+        return call
+
+
+class _Waited:
+    """A remote object whose calls are waited for."""
+
+    def __init__(self, blocking: Blocking, inner: Any) -> None:
+        self._blocking, self._inner = blocking, inner
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if asyncio.iscoroutine(found):  # of a property
+            return self._blocking._wait(found)
+        return self._blocking._waiting(found)
+
+    def __enter__(self) -> _Waited:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
