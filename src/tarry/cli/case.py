@@ -19,7 +19,8 @@ def case_command(
     label: Annotated[str, typer.Option(help="Column of labels, numbers.")],
     decided: Annotated[str | None, typer.Option(help="Column of decision times (default: by its name).")] = None,
     labelled: Annotated[
-        str | None, typer.Option(help="Column of label times, empty for never (default: by its name).")
+        str | None,
+        typer.Option("--labelled", "--feedback", help="Column of label times, empty for never (default: by its name)."),
     ] = None,
     window: Annotated[
         str | None, typer.Option(help="How long a label is waited for: 30d, 36h; seconds where times are numbers.")
