@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import time
 from datetime import UTC, date, datetime, timedelta
-from math import isfinite
 from numbers import Real
 from typing import Any
 
@@ -64,7 +63,7 @@ def as_length(value: Any, name: str) -> int:
         read = read_length(value)
         length = None if read is None else _whole(read[0] * SECONDS[read[1] or "s"])
     elif isinstance(value, Real) and not isinstance(value, bool):
-        length = _whole(float(value))
+        length = _whole(value)
     if length is None or not 0 < length < LATEST:
         raise ArgumentError(name, "must be a positive length of time, in seconds, as a timedelta or like '30d'", value)
     return int(length)
@@ -89,7 +88,7 @@ def as_moment(value: Any, name: str) -> int:
         moment = (value if value.tzinfo else value.replace(tzinfo=UTC)) - _START
         moment = None if moment != moment else moment // _ONE  # a missing date of pandas differs from itself
     elif isinstance(value, Real) and not isinstance(value, bool):
-        moment = _whole(float(value))
+        moment = _whole(value)
     if moment is None or not -LATEST < moment < LATEST:
         raise ArgumentError(name, "must be a moment: seconds, a datetime, or a text such as '2026-01-31 12:00'", value)
     return int(moment)
@@ -107,5 +106,6 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-def _whole(seconds: float) -> int | None:
-    return round(seconds * PER_SECOND) if isfinite(seconds * PER_SECOND) else None
+def _whole(seconds: Any) -> int | None:
+    """Return seconds as microseconds, None where there are too many; a large int is compared before it is converted."""
+    return round(float(seconds) * PER_SECOND) if -_MOST < seconds < _MOST else None

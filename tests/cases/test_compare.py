@@ -163,6 +163,7 @@ def test_where_busy_hours_differ_varopt_is_right_and_is_taken():
         assert ours.slots == 6
         assert made.find("logistic", "unlimited", release).slots is None
     assert "For logistic take VarOpt" in made.recommendation
+    assert "times as long" not in made.recommendation  # it is fitted, and takes no steps
     assert re.search(r"To report the mean label \(0\.\d+\) take VarOpt", made.recommendation)
     assert made.table.height == 6
     assert made.table.filter(pl.col("policy") == "drop newest")["behind"].null_count() == 2
@@ -186,6 +187,8 @@ def test_what_is_said_follows_the_figures(ours, said):
     made = Comparison(a_log(), 4, ("river",), (scored("VarOpt", ours), rival, scored("unlimited", (0.1,))))
     assert said in made.recommendation
     assert ("Drop newest has heard 110 rows against 100" in made.recommendation) == ("take drop newest" in said)
+    longer = "try that with a step 1.0 times as long" in made.recommendation  # of 120 decisions 110 rows
+    assert longer == ("below" in said), "a lead of steps may be their length"
     assert "To report the mean label" in made.recommendation
 
 

@@ -1,6 +1,7 @@
 """Requests made up from the OpenAPI description: no 5xx, no answer that it does not document.
 
-``python tests/support/fuzz_service.py 20000`` makes about that many, and prints what Schemathesis found.
+``python tests/support/fuzz_service.py 20000`` makes about that many, and prints what Schemathesis found. A second
+number is the seed.
 """
 
 from __future__ import annotations
@@ -16,39 +17,80 @@ from serving import Served
 # What makes sense in its form may still make none to the library, such as finish where labels do not gather.
 LEFT_OUT = "positive_data_acceptance"
 _APART = "/v1/(events|plan|explore)"  # a stream, and what takes seconds: tests of their own
-PER_EXAMPLE = 115  # requests for each example asked for
+FIRST, PER_EXAMPLE = 1700, 30  # requests for every limit in the description, and then for each example asked for
+
+# Most requests are about one of these, so that they come beyond "there is no such join".
+KEPT = {
+    "joins/plain": {"capacity": 4, "seed": 1},
+    "joins/gathered": {"capacity": 3, "labels": "sum", "window": 100, "missing": 0, "outbox": True, "seed": 1},
+    "joins/listed": {"capacity": None, "labels": "all", "window": "1d", "seed": 1},
+    "sessions/gradients": {"dimension": 1, "rate": 0.5, "capacity": 4, "seed": 1},
+    "sessions/values": {"dimension": 1, "feedback": "value", "rate": 0.5, "smoothing": 0.1, "seed": 1},
+}
+_IDS = [{"id": id} for id in "abc"]
+CONFIGURATION = """
+[dictionaries.joins]
+values = ["plain", "gathered", "listed"]
+[dictionaries.sessions]
+values = ["gradients", "values"]
+[dictionaries.texts]
+values = ["a", "b", "c", "30d", "2026-01-01"]
+[dictionaries.integers]
+values = [0, 1, 2, 3, -1, 9223372036854775807, 9223372036854775808, 1{zeros}]
+[dictionaries.numbers]
+values = [0.0, -0.5, 1.5, 1e308, 5e-324]
+[generation.dictionaries]
+string = { dictionary = "texts", probability = 0.3 }
+integer = { dictionary = "integers", probability = 0.3 }
+number = { dictionary = "numbers", probability = 0.3 }
+[[operations]]
+include-path-regex = "^/v1/joins/"
+parameters = { name = { dictionary = "joins", probability = 0.9 } }
+[[operations]]
+include-path-regex = "^/v1/sessions/"
+parameters = { name = { dictionary = "sessions", probability = 0.9 } }
+""".replace("{zeros}", "0" * 400)  # an integer that is no float
 
 
-def fuzz(examples: int, *options: str) -> tuple[int, str]:
-    """Make requests; return how many, and the report. Raise AssertionError if anything was found."""
+def fuzz(examples: int, seed: int = 1) -> int:
+    """Make requests; return how many. Raise AssertionError if anything was found."""
+    made = 0
     with tempfile.TemporaryDirectory() as folder:
         served = Served(Path(folder), durability="process")
+        Path(folder, "schemathesis.toml").write_text(CONFIGURATION)
         try:
-            for path, body in {
-                "joins/clicks": {"capacity": 4},
-                "sessions/clicks2": {"dimension": 2, "rate": 0.5},
-            }.items():
+            for path, body in KEPT.items():
+                verb, rows = ("decide", "decisions") if path.startswith("joins") else ("ask", "rounds")
                 assert served.call("POST", f"/v1/{path}", body)[0] == 201
-            command = [str(Path(sys.executable).with_name("schemathesis")), "run", f"{served.url}/v1/openapi.json"]
-            command += [
-                "--header",
-                f"Authorization: Bearer {served.token}",
-                "--max-examples",
-                str(examples),
-                "--no-color",
-            ]
-            command += ["--phases", "examples,coverage,fuzzing", "--exclude-checks", LEFT_OUT, "--seed", "1"]
-            command += ["--exclude-path-regex", _APART, "--request-timeout", "60", "--continue-on-failure", *options]
-            done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
-            assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-1000:]
-            assert served.process.poll() is None
-            assert '"level": "error"' not in served.log(), served.log()[-3000:]
+                assert served.call("POST", f"/v1/{path}/{verb}", {rows: _IDS})[0] == 200
+            for word in ("exclude", "include"):  # what deletes comes last
+                words = [*command(served, examples, seed), f"--{word}-method", "DELETE"]
+                done = subprocess.run(words, capture_output=True, text=True, cwd=folder)
+                assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-1000:]
+                assert served.process.poll() is None
+                assert '"level": "error"' not in served.log(), served.log()[-3000:]
+                made += int(re.search(r"([\d,]+) generated", done.stdout)[1].replace(",", ""))
         finally:
             served.stop()
-    return int(re.search(r"([\d,]+) generated", done.stdout)[1].replace(",", "")), done.stdout
+    return made
+
+
+def command(served: Served, examples: int, seed: int) -> list[str]:
+    """The command that makes requests to a server."""
+    options = {
+        "header": f"Authorization: Bearer {served.token}",
+        "max-examples": str(examples),
+        "phases": "examples,coverage,fuzzing",
+        "exclude-checks": LEFT_OUT,
+        "exclude-path-regex": _APART,
+        "seed": str(seed),
+        "request-timeout": "60",
+    }
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    program = str(Path(sys.executable).with_name("schemathesis"))
+    return [program, "run", f"{served.url}/v1/openapi.json", *words, "--no-color", "--continue-on-failure"]
 
 
 if __name__ == "__main__":
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
-    made, report = fuzz(max(1, wanted // PER_EXAMPLE))
-    sys.stdout.write(f"{report[report.rfind('Test cases') :]}\n{made} requests, nothing found\n")
+    wanted, seed = [*map(int, sys.argv[1:]), *(20_000, 1)[len(sys.argv) - 1 :]]
+    sys.stdout.write(f"{fuzz(max(1, (wanted - FIRST) // PER_EXAMPLE), seed):,} requests, nothing found\n")

@@ -255,8 +255,17 @@ class Comparison:
         if abs(by.mean) <= max(noise, SLIGHT * rival.loss.mean):
             return f"For {model} take {mine}: its loss is level with that of {theirs} ({figures})."
         if by.mean < 0:
-            return f"For {model} take {mine}: its loss is below that of {theirs} ({figures})."
+            return f"For {model} take {mine}: its loss is below that of {theirs} ({figures}).{self._step(rival)}"
         return f"For {model} take {theirs}: the loss of {mine} is above it ({figures}).{self._why(ours, rival)}"
+
+    def _step(self, rival: Score) -> str:
+        """Say that weights have made steps longer, where the other policy has none."""
+        if rival.policy != RIVAL or make_model(rival.model, self.log.is_binary).refits:
+            return ""
+        return (
+            f" Weights make its steps longer, which drop newest could have too: try that with a step "
+            f"{sqrt(self.log.size / rival.rows):.1f} times as long, unless you need the mean label (docs/cases.md)."
+        )
 
     def _why(self, ours: Score, rival: Score) -> str:
         if rival.release != ours.release:

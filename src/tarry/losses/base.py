@@ -20,6 +20,7 @@ from tarry.kernel import Parameters, Unmoved, register_methods, step, verb, verb
 
 Vector = NDArray[np.float64]
 CHUNK = 1 << 16  # rows looked at together: temporaries of some megabytes, however long the table
+SMALL = 1 << 18  # multiplications of a product for which OpenBLAS wakes no threads: on a busy machine they wait long
 
 
 class RowSource(Parameters):
@@ -209,6 +210,16 @@ def see(rows: RowSource, state: Any, t: int, play: Vector, slot: int) -> None:
 @verb_with_default
 def face(rows: RowSource, state: Any, t: int, row: Vector, met: Vector) -> None:
     """Write the row of round t where rows react, and keep it in ``met``, by round; by default nothing is done."""
+
+
+def weighted_gram(rows: Vector, roots: Vector) -> Vector:
+    """Return Σ (root·row)(root·row)ᵀ, in pieces that stay in a core's cache."""
+    out = np.zeros((rows.shape[1], rows.shape[1]))
+    size = max(64, SMALL // max(1, rows.shape[1] ** 2))
+    for first in range(0, roots.size, size):
+        part = rows[first : first + size] * roots[first : first + size, None]
+        out += part.T @ part  # of a matrix with itself NumPy computes one half
+    return out
 
 
 @verb_with_default

@@ -164,4 +164,6 @@ def receipts(desk: Desk, what: str, told: Any, *, alone: bool = False) -> Respon
 def check_name(name: str) -> None:
     """Raise Refusal for a name that cannot be made."""
     if not re.fullmatch(NAME, name):
-        raise Refusal(422, f"a name has 1 to 128 letters, digits and . : @ - or blanks, got {name[:80]!r}", name="name")
+        raise Refusal(
+            422, f"a name has 1 to 128 of A-Z, a-z, 0-9, _ . : @ - and blanks, got {name[:80]!r}", name="name"
+        )

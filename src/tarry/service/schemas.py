@@ -12,7 +12,8 @@ from tarry.live.configuration import MISSING
 MOST_ROWS = 10_000  # of one request
 MOST_ENTRIES = 10_000  # of a play
 LONGEST_ID = 1024  # letters
-NAME = r"^\w[\w.:@ -]{0,127}$"
+# Spelled out: \w has letters of every script to Python, and those of ASCII to readers of the description.
+NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.:@ -]{0,127}$"
 
 
 class Bytes(TypedDict):
