@@ -107,6 +107,7 @@ def test_in_json_is_what_the_file_says(log, tmp_path):
     [
         (["--label", "sold"], "there is no column 'sold'"),
         (["--label", "bought", "--labelled", "came"], "there is no column 'came'"),
+        (["--label", "bought", "--feedback", "came"], "there is no column 'came'"),
         (["--label", "bought", "--window", "soon"], "--window must be a positive length of time"),
         (["--label", "bought", "--window", "30"], "--window needs a unit where the log has dates, got '30': write 30d"),
         (["--label", "bought", "--window", "9d", "--capacity", "none"], "--capacity must be a number of slots"),

@@ -206,6 +206,21 @@ def test_names_that_look_like_numbers_stay_names(tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    ("names", "decided", "feedback"),
+    [
+        (["converted_at", "shown_at"], "shown_at", "converted_at"),
+        (["clicked_at", "converted_at"], "clicked_at", "converted_at"),
+        (["clicked_at", "Served At"], "Served At", "clicked_at"),
+        (["clicked_at", "sent_at", "converted_at"], "sent_at", "converted_at"),
+    ],
+)
+def test_a_click_is_feedback_on_what_was_shown_and_a_decision_before_a_sale(tmp_path, names, decided, feedback):
+    path = tmp_path / "log.csv"
+    pl.DataFrame({name: [1, 2] for name in names}).write_csv(path)
+    assert read_columns(path)[1:] == (decided, feedback)
+
+
 def test_a_column_of_labels_is_not_one_of_times(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("when,paid_on,label\n1,2,0\n2,3,1\n")

@@ -12,7 +12,7 @@ import pytest
 import tarry
 from tarry.game import replay
 from tarry.planning import plan
-from tarry.planning.policies import TAIL, Conditions, choose_policies
+from tarry.planning.policies import POLICIES, TAIL, Conditions, choose_policies
 
 HORIZON = 2000
 FAMILIES = {
@@ -325,6 +325,33 @@ def test_a_round_past_the_last_has_its_place():
     """1023 rounds fill the buckets of a wheel: what never comes would be due in the first one behind them."""
     made = plan(answers(10, of=1023), capacities=[1023], schedulers=["VarOpt"], **QUICK)
     assert made.figures[0].seen == 10 / 1023
+
+
+@pytest.mark.parametrize(
+    ("delays", "sizes"),
+    [
+        (tarry.delays.fixed(horizon=200, delay=90), None),
+        (SMALL, None),
+        (SMALL, np.exp(np.random.default_rng(3).normal(0.0, 1.0, 150))),
+        (answers(10, of=200), None),
+        (answers(10, of=200), np.arange(1.0, 201.0)),
+    ],
+    ids=["long window", "geometric", "sizes", "few answers", "few answers of many sizes"],
+)
+def test_no_policy_sees_more_than_was_answered(delays, sizes):
+    """At no capacity, and none is worth more than all labels; with room for all, all have both."""
+    named = [policy.name for policy in POLICIES if policy.compared is not None]
+    slots, room = [1, 3, 20, 8 * (delays.max_backlog + 1)], delays.max_backlog + 1
+    made = plan(delays, capacities=slots, schedulers=None if sizes is not None else named, sizes=sizes, **QUICK)
+    answered = in_time(delays.values).mean()
+    assert made.backlog.answered == pytest.approx(answered)
+    assert {f.scheduler for f in made.figures} == ({"VarOpt"} if sizes is not None else set(named))
+    for f in made.figures:
+        assert f.seen <= answered + 1e-9, f
+        assert f.effective <= 1 + 1e-9, f
+        assert f.error_factor >= 1 - 1e-9, f
+    full = next(f for f in made.figures if f.capacity > room and f.scheduler == "VarOpt")
+    assert (full.seen, full.effective, full.second_moment) == pytest.approx((answered, 1, 1))
 
 
 def test_the_mean_weight_is_waited_for(monkeypatch):

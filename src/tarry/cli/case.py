@@ -20,7 +20,8 @@ def case_command(
     label: Annotated[str, typer.Option(help="Column of labels, numbers.")],
     decided: Annotated[str | None, typer.Option(help="Column of decision times (default: by its name).")] = None,
     labelled: Annotated[
-        str | None, typer.Option(help="Column of label times, empty for never (default: by its name).")
+        str | None,
+        typer.Option("--labelled", "--feedback", help="Column of label times, empty for never (default: by its name)."),
     ] = None,
     features: Annotated[
         str | None, typer.Option(help="Columns of features: a,b,c (default: all others but texts nearly all distinct).")

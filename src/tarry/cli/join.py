@@ -100,7 +100,12 @@ def stream(
     log: Annotated[Path, typer.Argument(help="CSV or Parquet file with a row for each decision.")],
     decided: Annotated[str | None, typer.Option(help="Column of decision times (default: by its name).")] = None,
     labelled: Annotated[
-        str | None, typer.Option(help="Column of the times of labels, empty where none came (default: by its name).")
+        str | None,
+        typer.Option(
+            "--labelled",
+            "--feedback",
+            help="Column of the times of labels, empty where none came (default: by its name).",
+        ),
     ] = None,
     label: Annotated[str, typer.Option(help="Column of labels.")] = "label",
     features: Annotated[str | None, typer.Option(help="Columns of features: a,b,c (default: all others).")] = None,

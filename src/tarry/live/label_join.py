@@ -151,9 +151,9 @@ class LabelJoin(StoredObject):
         self._tracker.slots.note(moment)
         return opened
 
-    def _moment(self, at: Any) -> int:
+    def _moment(self, at: Any, name: str = "at") -> int:
         """Return the moment of an event in a join with windows; refuse one elsewhere."""
-        return moment_of(at, self._window, "this join")
+        return moment_of(at, self._window, "this join", name)
 
     def decide_many(
         self,
@@ -297,7 +297,7 @@ class LabelJoin(StoredObject):
 
     def due(self, now: Any = None) -> list[Hashable]:
         """Return the ids of tracked decisions whose windows have ended, in that order; :meth:`advance` ends them."""
-        return self._turns.look(self._due, self._moment(now))
+        return self._turns.look(self._due, self._moment(now, "now"))
 
     def _due(self, moment: int) -> list[Hashable]:
         tracker = self._tracker
@@ -310,7 +310,7 @@ class LabelJoin(StoredObject):
         They come in the order in which their windows ended, with ``missing`` as the label where none came. Those that
         this process cannot read wait on, for :meth:`due` and for one that can.
         """
-        return self._turns.change(self._advance, self._moment(now))
+        return self._turns.change(self._advance, self._moment(now, "now"))
 
     def _advance(self, moment: int, *_: Any) -> list[Row]:
         tracker = self._tracker

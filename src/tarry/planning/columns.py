@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 # In order of preference; compared in lower case, with anything but letters and digits as an underscore.
 DECIDED = (
     *("decided_at", "decision_at", "decision_time", "decided", "decision", "created_at", "created", "requested_at"),
-    *("request_time", "started_at", "start_time", "start", "opened_at", "clicked_at", "click_time", "issued_at"),
-    *("timestamp", "event_time", "time", "date"),
+    *("request_time", "shown_at", "served_at", "sent_at", "started_at", "start_time", "start", "opened_at"),
+    *("clicked_at", "click_time", "issued_at", "timestamp", "event_time", "time", "date"),
 )
 FEEDBACK = (
     *("feedback_at", "feedback_time", "feedback", "label_at", "label_time", "labelled_at", "labeled_at", "outcome_at"),
     *("outcome_time", "outcome", "arrived_at", "arrival_time", "arrived", "converted_at", "conversion_time"),
-    *("completed_at", "resolved_at", "closed_at", "finished_at", "finish_time", "ended_at", "end_time", "end", "label"),
+    *("completed_at", "resolved_at", "closed_at", "finished_at", "finish_time", "ended_at", "end_time", "end"),
+    *("clicked_at", "click_time", "label"),  # clicks are decisions where nothing before them is
 )
 PARQUET = (".parquet", ".pq")
 SEPARATORS = ",;\t|"  # of those that a header has equally often the first

@@ -108,8 +108,10 @@ def measure(policy: Policy, work: Workload, capacity: int) -> Figures | None:
         weight = float(np.concatenate([run.weights.mean for run in runs]).mean()) * horizon / int(in_time.sum())
         seen = float(fates[:, Fate.USED].mean()) / horizon
         moment, error = _second_moment(runs, in_time, work.sizes)
-    total = 1.0 if work.sizes is not None else weight  # on average what arrives adds up to all sizes
-    effective = total**2 / moment if moment > 0 else 0.0
+    effective = weight**2 / moment if moment > 0 else 0.0
+    if work.sizes is not None and moment > 0:
+        # On average what arrives adds up to all sizes, and the moment is at least 1; in few replays it may be less.
+        effective = min(1.0, 1.0 / moment)
     return Figures(
         capacity=capacity,
         scheduler=policy.name,
