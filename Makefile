@@ -78,7 +78,7 @@ crash: setup
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python tests/support/service_kills.py 300
 
 fuzz: setup
-	@NUMBA_DISABLE_JIT=1 $(BIN)/python tests/support/fuzz_service.py 20000
+	@$(BIN)/python tests/support/fuzz_service.py 20000
 
 soak: setup
 	@$(BIN)/python tests/support/soak.py 30

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from urllib.request import Request, urlopen
 
 import tarry
@@ -139,3 +141,16 @@ def _next_event(stream):
         elif not text and kind:
             return kind, data
     raise AssertionError("the stream ended")
+
+
+def test_a_long_choice_keeps_no_one_waiting(served):
+    """Without preemption the scheduler of a large capacity takes a second to find: others are answered meanwhile."""
+    large = {"capacity": 4870, "backlog": 16_644, "preemption": False}
+    began = time.monotonic()
+    with ThreadPoolExecutor() as pool:
+        made = pool.submit(served.call, "POST", "/v1/joins/large", large)
+        time.sleep(0.2)
+        assert served.call("GET", "/healthz")[0] == 200
+        answered = time.monotonic() - began
+        assert made.result()[0] == 201
+    assert answered < 0.6 * (time.monotonic() - began)

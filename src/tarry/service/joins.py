@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import Annotated, Any
 
@@ -81,18 +82,21 @@ async def make_join(request: Request, name: Name, body: schemas.NewJoin) -> Resp
     """Make a join, or find that the same one is there."""
     check_name(name)
     desks = desks_of(request)
-    chosen: Any
-    if isinstance(body.scheduler, dict):
-        chosen = built(body.scheduler)
-    elif body.scheduler is None:
-        chosen = choose_scheduler(body.capacity, body.backlog, preemption=body.preemption)
-    else:
-        chosen = free_scheduler(body.scheduler)
+    chosen = await asyncio.to_thread(_scheduler, body)  # without preemption a second or more for a large capacity
     make = partial(LabelJoin, body.capacity, scheduler=chosen, rng=body.seed, **body.rules())
     desk, is_new = await desks.make(LabelJoin, name, make)
     rounds = (await desk.call(desk.opened.status)).rounds
     said = {"name": name, "made": is_new, "scheduler": type(chosen).__name__, "capacity": body.capacity}
     return answer(said | {"rounds": rounds}, 201 if is_new else 200)
+
+
+def _scheduler(body: schemas.NewJoin) -> Any:
+    """Return the scheduler that is wanted."""
+    if isinstance(body.scheduler, dict):
+        return built(body.scheduler)
+    if body.scheduler is None:
+        return choose_scheduler(body.capacity, body.backlog, preemption=body.preemption)
+    return free_scheduler(body.scheduler)
 
 
 @joins.post("/{name}/resize", response_model=schemas.Released, responses=WRITING, openapi_extra=needs(ADMIN))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import Any
 
@@ -88,7 +89,7 @@ async def points(request: Request, name: Name, body: schemas.OneId) -> Response:
 async def make_session(request: Request, name: Name, body: schemas.NewSession) -> Response:
     """Make a session, or find that the same one is there; tell the player that was chosen."""
     check_name(name)
-    chosen = _chosen(body)
+    chosen = await asyncio.to_thread(_chosen, body)  # without preemption a second or more for a large capacity
     rules: dict[str, Any] = {"capacity": body.capacity, "information": body.information, "preemption": body.preemption}
     bounds = {word: getattr(body, word) for word in _BOUNDS[:2] if getattr(body, word) is not None}
     if body.player is not None and body.strong_convexity is not None:  # else it is the recommendation's
