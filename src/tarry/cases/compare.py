@@ -101,8 +101,8 @@ def compare(
     """Stream a log through a join under each policy and release, teach each model, and score what it predicts.
 
     ``capacity`` is a number of slots, or a share of the decisions that wait on average under a release (0.15, "15%").
-    Drop newest, and policies that draw, run once per seed, each run beginning the log a little later (within its first
-    tenth), so that intervals also hold the luck of drop newest; other policies run once. ``releases``: those the log
+    Every policy runs once per seed, each run beginning the log a little later (within its first tenth): differences are
+    paired, and intervals also hold the luck of policies that draw nothing. ``releases``: those the log
     allows, "arrival" and, with a window, "window".
     """
     runs, chosen = as_int(seeds, "seeds", 2), [p if isinstance(p, Policy) else find_policy(p) for p in policies]
@@ -146,17 +146,17 @@ def _scores(
     logs: list[CaseLog], policy: Policy, slots: int, release: str, models: Sequence[str], tell: Callable[[str], None]
 ) -> Iterator[Score]:
     tell(f"{policy.name}, {release}")
-    runs = logs if policy.is_random or policy.name == RIVAL else logs[:1]
-    heard = [follow(log, policy, slots, release, seed) for seed, log in enumerate(runs)]
+    # All policies meet the same beginnings, whether they draw or not: differences are paired.
+    heard = [follow(log, policy, slots, release, seed) for seed, log in enumerate(logs)]
     rows = float(np.mean([one.rows.size for one in heard]))
     believed = tuple(one.believed for one in heard)
     for name in models:
         said: list[Vector] = []
-        for log, one in zip(runs, heard, strict=True):
-            tell(f"{policy.name}, {release}, {name}, run {len(said) + 1} of {len(runs)}")
+        for log, one in zip(logs, heard, strict=True):
+            tell(f"{policy.name}, {release}, {name}, run {len(said) + 1} of {len(logs)}")
             said.append(progress(log, one, make_model(name, log.is_binary)))
-        lost = tuple(float(losses(log, one).mean()) for log, one in zip(runs, said, strict=True))
-        off = float(np.mean([calibration(log, one) for log, one in zip(runs, said, strict=True)]))
+        lost = tuple(float(losses(log, one).mean()) for log, one in zip(logs, said, strict=True))
+        off = float(np.mean([calibration(log, one) for log, one in zip(logs, said, strict=True)]))
         yield Score(name, policy.name, release, slots if policy.is_limited else None, rows, believed, lost, off)
 
 
@@ -171,8 +171,9 @@ class Comparison:
 
     @property
     def truth(self) -> float:
-        """The mean label of settled decisions."""
-        return float(self.log.truth[self.log.settled].mean())
+        """The mean label of settled decisions, on average over the runs' beginnings."""
+        logs = begun_later(self.log, self.seeds)
+        return float(np.mean([one.truth[one.settled].mean() for one in logs]))
 
     @property
     def facts(self) -> str:
@@ -185,7 +186,7 @@ class Comparison:
             features += f" Left out, since nearly all their texts are distinct: {', '.join(log.left_out)}."
         return (
             f"{log.size:,} decisions, {int(log.settled.sum()):,} of them settled with a mean label of "
-            f"{self.truth:.4g}; waiting on average {waiting}.{span}{features}"
+            f"{log.truth[log.settled].mean():.4g}; waiting on average {waiting}.{span}{features}"
         )
 
     @property
