@@ -33,8 +33,11 @@ class Row(NamedTuple):
     is_long: bool = False
 
     def report(self, quick: bool) -> str:
-        """Measure and say whether it holds."""
-        figure = self.measure(quick)
+        """Measure and say whether it holds, or that a package is missing."""
+        try:
+            figure = self.measure(quick)
+        except ModuleNotFoundError as error:
+            return f"{self.name} left out: {error.name} is not installed"
         if math.isinf(self.hold):
             return f"{self.name} ratio {figure.ratio:.2f} (stated, no hold)   {figure.detail}"
         holds = figure.ratio >= self.hold if self.at_least else figure.ratio <= self.hold

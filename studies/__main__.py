@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from studies.cases import Case, clinical_case, flights_case, queue_case, save_page, save_pictures
 from studies.compare import compare_command
@@ -21,11 +18,10 @@ from studies.models import models_command
 from studies.table1_page import table1_command
 from studies.tables import figures_table, findings, others_table
 from tarry.checks import as_int
-from tarry.cli.console import refusing, screen
+from tarry.cli.console import progress_lines, refusing, screen
 from tarry.planning.policies import find_policy
 
 LEAST = 100  # decisions: with fewer there is nothing to see
-PAUSE = 5.0  # seconds between lines of progress where there is no screen
 
 # Of the picture of what each policy believes.
 PICTURED = (
@@ -172,25 +168,6 @@ def _numbers(case: Case, figures: list[Scores], others: list[LearnerResult]) -> 
 
 def _plain(row: Any) -> dict[str, Any]:
     return {name: value._asdict() if hasattr(value, "_asdict") else value for name, value in row._asdict().items()}
-
-
-@contextmanager
-def progress_lines(doing: str) -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows what is being done: on a screen in one line, elsewhere in one every few seconds."""
-    console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status(doing) as status:
-            yield lambda text: status.update(f"{doing}: {text}")
-        return
-    last = time.monotonic()
-
-    def tell(text: str) -> None:
-        nonlocal last
-        if time.monotonic() - last >= PAUSE:
-            last = time.monotonic()
-            console.print(f"{doing}: {text}", highlight=False, soft_wrap=True)
-
-    yield tell
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from studies.logs import LOGS
 from tarry.cases import CaseLog
 from tarry.cases.compare import slots_of
 from tarry.cases.log import DECIDED, LABEL, LABELLED
-from tarry.cli.console import refusing, screen
+from tarry.cli.console import progress_lines, refusing, screen
 from tarry.live import Estimate, LabelJoin
 from tarry.reports.table import Table
 
@@ -66,8 +66,6 @@ def looks_command(
     capacity: Annotated[float, typer.Option(help="Slots, as a share of the mean backlog.")] = 0.15,
 ) -> None:
     """Is the believed rate right in the middle of a log? Coverage at a quarter, half and three quarters."""
-    from studies.__main__ import progress_lines
-
     rows = []
     with refusing(), progress_lines("looking") as tell:
         for name in log or LOGS:

@@ -13,12 +13,16 @@ import typer
 
 from studies.logs import LOGS
 from tarry.cases import MODELS, CaseLog, Comparison, Spread, compare
-from tarry.cases.compare import CLEAR, OURS, RIVAL
+from tarry.cases.compare import CLEAR, FREE, OURS, RIVAL, begun_later, slots_of
+from tarry.cases.measure import Heard, follow, losses, progress
+from tarry.cases.models import make_model
 from tarry.checks import as_choice
-from tarry.cli.console import refusing, screen
+from tarry.cli.console import progress_lines, refusing, screen
 from tarry.delays import fixed
 from tarry.game import replay
+from tarry.live.weighing import Weighing
 from tarry.outcomes import Fate
+from tarry.planning.policies import find_policy
 from tarry.reports.page import Page
 from tarry.reports.page import save_page as write_page
 from tarry.reports.table import Table
@@ -26,12 +30,13 @@ from tarry.reports.table import markdown as as_markdown
 from tarry.schedulers import DropNewest, VarOpt
 
 SHARES = (0.05, 0.15)  # of the mean backlog
-POLICIES = (OURS, RIVAL, "time out", "unlimited")
+POLICIES = (OURS, RIVAL, "time out", FREE)
 WINDOWS = (3, 6, 12, 24, 48)
-GENERATED = 10  # of them for each length  # of the generated logs that differ in nothing but their length
+GENERATED = 10  # logs for each length, which differ in nothing else
 BACKLOG = 100  # decisions in a window of those
 STEADY, LONG = 20_000, 1_000  # decisions, and how many of them a window lasts
 SLOTS = (2, 5, 15, 50, 150)
+STEPPER = "river"  # the model whose steps are made longer
 MUCH = 0.03  # of the loss: nobody should be behind by more
 
 
@@ -114,8 +119,8 @@ def pairs_table(pairs: list[Pair], models: list[str]) -> Table:
         for log, release, share in keys
     ]
     caption = (
-        "Progressive loss of VarOpt (relative weights) over that of drop newest, in per cent, with standard errors "
-        "over seeds; below 0 VarOpt is ahead. * more than two standard errors behind."
+        "Progressive loss of VarOpt over that of drop newest, in per cent, with standard errors over seeds; below 0 "
+        "VarOpt is ahead. * more than two standard errors behind."
     )
     return Table(
         "VarOpt against drop newest",
@@ -212,17 +217,83 @@ def slots_table() -> Table:
     )
 
 
+def with_longer_steps(heard: Heard, decisions: int) -> Heard:
+    """Return rows as they are told if each stands for equally many decisions, tempered and in parts."""
+    count = heard.rows.size
+    weight = float(np.sqrt(decisions / count)) if count else 1.0
+    calls = Weighing().calls(weight)
+    return heard._replace(each=np.full(count, weight / calls), calls=np.full(count, calls))
+
+
+def steps_table(names: Iterable[str], seeds: int, tell: Callable[[str], None]) -> Table:
+    """Return what is left of VarOpt's lead where drop newest takes steps as long as tempered weights make them."""
+    rows = []
+    for name in names:
+        log = LOGS[name]()
+        for release in log.releases:
+            tell(f"{name}, {release}: longer steps")
+            slots, lost = slots_of(log, release, SHARES[-1]), []
+            for seed, one in enumerate(begun_later(log, seeds)):
+                ours, rival = (follow(one, find_policy(policy), slots, release, seed) for policy in (OURS, RIVAL))
+                told = (ours, rival, with_longer_steps(rival, one.size))
+                said = (progress(one, heard, make_model(STEPPER, one.is_binary)) for heard in told)
+                lost.append([losses(one, each).mean() for each in said])
+            mine, *theirs = np.array(lost).T
+            pairs = (Pair(name, SHARES[-1], release, STEPPER, Spread.of(mine / each - 1.0)) for each in theirs)
+            rows.append((name, release, *map(_shown, pairs)))
+    return Table(
+        "Is it the step or the sample?",
+        ("log", "release", "drop newest", "drop newest, longer steps"),
+        rows,
+        f"VarOpt's loss with {STEPPER} over that of drop newest, as above; slots for {SHARES[-1]:.0%} of the mean "
+        "backlog. Longer steps: each of n rows of T decisions is told with weight √(T/n).",
+        text=("log", "release"),
+        name="steps",
+    )
+
+
+class Counts(NamedTuple):
+    """In how many comparisons VarOpt is ahead of drop newest or behind, by two standard errors, and behind by much."""
+
+    comparisons: int
+    ahead: int
+    behind: int
+    much: int
+    worst: float
+
+    @classmethod
+    def of(cls, pairs: list[Pair]) -> Counts:
+        """Count pairs."""
+        clear = [pair.behind.mean for pair in pairs if pair.is_clear]
+        behind, much = sum(by > 0 for by in clear), sum(by > MUCH for by in clear)
+        return cls(len(pairs), len(clear) - behind, behind, much, max(pair.behind.mean for pair in pairs))
+
+
+def counts_table(pairs: list[Pair]) -> Table:
+    """Return where VarOpt is clearly ahead, behind, and behind by much, for each model and release."""
+    rows = []
+    for model, release in dict.fromkeys((pair.model, pair.release) for pair in pairs):
+        *counts, worst = Counts.of([pair for pair in pairs if (pair.model, pair.release) == (model, release)])
+        rows.append((model, release, *map(str, counts), f"{worst:+.1%}"))
+    return Table(
+        "In how many comparisons",
+        ("model", "release", "comparisons", "ahead", "behind", f"behind by over {MUCH:.0%}", "worst"),
+        rows,
+        "VarOpt against drop newest, by more than two standard errors over seeds.",
+        text=("model", "release"),
+        name="counts",
+    )
+
+
 def summary(pairs: list[Pair]) -> str:
-    """Count where VarOpt is clearly behind, ahead, and behind by much, for each release."""
+    """Say where VarOpt is clearly behind, ahead, and behind by much, for each release."""
     told = []
     for release in dict.fromkeys(pair.release for pair in pairs):
-        those = [pair for pair in pairs if pair.release == release]
-        behind = sum(p.is_clear and p.behind.mean > 0 for p in those)
-        ahead = sum(p.is_clear and p.behind.mean < 0 for p in those)
-        much = sum(p.is_clear and p.behind.mean > MUCH for p in those)
+        found = Counts.of([pair for pair in pairs if pair.release == release])
         told.append(
-            f"With release={release!r}, of {len(those)} comparisons VarOpt is ahead of drop newest by more than two "
-            f"standard errors in {ahead}, behind in {behind}, and behind by more than {MUCH:.0%} in {much}."
+            f"With release={release!r}, of {found.comparisons} comparisons VarOpt is ahead of drop newest by more than "
+            f"two standard errors in {found.ahead}, behind in {found.behind}, and behind by more than {MUCH:.0%} in "
+            f"{found.much}."
         )
     return " ".join(told)
 
@@ -232,17 +303,20 @@ def write(
     made: list[tuple[str, float, Comparison]],
     lengths: list[tuple[int, Pair, float, float]],
     models: list[str],
+    *more: Table,
 ) -> Path:
     """Write all numbers, the tables as Markdown and the page; return the page."""
     told = [{"log": name, "share": share, **one.to_dict()} for name, share, one in made]
     (out / "models.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     pairs = [pair for name, share, one in made for pair in pairs_of(name, share, one)]
     tables = [
+        counts_table(pairs),
         pairs_table(pairs, models),
         beliefs_table(made),
         lengths_table(lengths, models),
         slots_table(),
         losses_table(made, models),
+        *more,
     ]
     (out / "models.md").write_text(f"{summary(pairs)}\n\n{as_markdown(tables)}", encoding="utf-8")
     facts = [f"{name}: {one.facts}" for name, share, one in made if share == SHARES[0]]
@@ -257,7 +331,6 @@ def models_command(
     seeds: Annotated[int, typer.Option(min=2, help="Runs of VarOpt.")] = 20,
 ) -> None:
     """Do weights serve models? Four models on eight logs, by policy, release and slots."""
-    from studies.__main__ import progress_lines
     from studies.measure import quiet
 
     names, models = list(log or LOGS), list(model or MODELS)
@@ -268,4 +341,6 @@ def models_command(
         for one in play(names, models, seeds, tell):
             made.append(one)
             page = write(out, made, lengths, models)  # as it grows: all of it takes many minutes
+        if STEPPER in models:
+            page = write(out, made, lengths, models, steps_table(names, seeds, tell))
     screen().print(f"page: {page}", soft_wrap=True)

@@ -77,6 +77,22 @@ def test_example_prints_what_is_shown(path):
     assert _output(command, ROOT) == path.with_suffix(".out").read_text(encoding="utf-8")
 
 
+def test_docs_show_the_plan_of_the_example():
+    """Its sentences, every row of the table that stands there, and the answer in the README."""
+    told = (ROOT / "examples" / "04_plan.out").read_text(encoding="utf-8")
+    page, first = (" ".join(PAGES[name].split()) for name in ("planning.md", "README.md"))
+    *sentences, answer = (line for line in told.splitlines() if not line.startswith(" "))
+    assert len(sentences) == 2
+    assert all(line in page for line in [*sentences, answer])
+    assert answer.partition("seen")[0] + "seen" in first
+    # Slots, share seen, what it is worth, errors.
+    of_example = re.findall(r"^ +([\d,]+) slots: +([\d.]+%) seen, worth +([\d.]+%), errors x([\d.]+)$", told, re.M)
+    row = r"^ +([\d,]+) +([\d.]+%) +[\d.]+ +([\d.]+%) +\d+ +×([\d.]+) +[\d.]+%$"
+    of_page = re.findall(row, PAGES["planning.md"], re.M)
+    assert len(of_page) > 4
+    assert set(of_page) <= set(of_example)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("sh") is None, reason="there is no shell")
 def test_shell_block_of_live_runs(tmp_path):

@@ -37,6 +37,21 @@ def read_length(text: str) -> tuple[float, str] | None:
         return None
 
 
+def without_unit(value: Any) -> float | None:
+    """Return a length that is a number, or a text of one; None where it has a unit."""
+    if isinstance(value, str):
+        read = read_length(value)
+        return read[0] if read and not read[1] else None
+    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
+
+
+def check_unit(window: Any) -> None:
+    """Refuse a window without a unit, where a log has dates: one may mean days, and another seconds."""
+    number = without_unit(window)
+    if number is not None:
+        raise ArgumentError("window", "needs a unit where the log has dates", window, f"write {number:g}d for days")
+
+
 def as_length(value: Any, name: str) -> int:
     """Return a positive length of time in microseconds: of seconds, a timedelta, or a text such as ``30d``."""
     length: Any = None

@@ -9,12 +9,12 @@ import pytest
 
 import tarry
 from tarry.adapters.waiting import RECENT, Waiting, make_slots
-from tarry.adapters.weighing import Weighing
+from tarry.live.weighing import Weighing
 
 
 @pytest.mark.parametrize("capacity", [1, 4, None])
 def test_equals_the_label_join(capacity):
-    waiting, join = Waiting(capacity, seed=3), tarry.LabelJoin(capacity, rng=3)
+    waiting, join = Waiting(capacity, seed=3, weighing=Weighing("relative")), tarry.LabelJoin(capacity, rng=3)
     draw = random.Random(1)
     for i in range(1, 1200):
         assert waiting.decide(f"x{i}") == join.decide(f"x{i}")

@@ -15,7 +15,7 @@ from sklearn.linear_model import SGDClassifier, SGDRegressor
 import tarry
 from tarry.adapters import sklearn as for_sklearn
 from tarry.adapters.waiting import Waiting
-from tarry.adapters.weighing import WEIGHTS, Weighing
+from tarry.live.weighing import WEIGHTS, Weighing
 
 
 def told(weights, capacity=2, decisions=120, seed=3, **options):
@@ -39,6 +39,47 @@ def test_what_each_way_tells_of_a_weight():
     means, squares = np.cumsum(w) / np.arange(1, w.size + 1), np.cumsum(w * w) / np.cumsum(w)
     assert told("relative")[0][1] == pytest.approx(w / means, rel=1e-12)
     assert told("tempered")[0][1] == pytest.approx(w / np.sqrt(squares), rel=1e-12)
+
+
+def regret_bound(weights, distance, bound, step):
+    """Of online gradient descent: D²/(2η) + (η/2) Σ w² G² (Zinkevich, 2003), in units of the weights."""
+    return distance**2 / (2 * step) + step / 2 * np.sum((weights * bound) ** 2)
+
+
+def test_a_step_tuned_for_all_labels_has_the_least_regret_with_tempered_weights():
+    """Tuned for Σw labels of weight 1; dividing weights by c is the step over c. No divisor does better."""
+    w = np.random.default_rng(2).pareto(1.5, 500) + 1
+    distance, bound = 3.0, 2.0
+    tuned = distance / (bound * np.sqrt(w.sum()))
+    tempered = np.sqrt(np.sum(w * w) / w.sum())
+    least = regret_bound(w, distance, bound, tuned / tempered)
+    assert least == pytest.approx(distance * bound * np.sqrt(np.sum(w * w)))  # the best of all steps
+    for divisor in (1.0, w.mean(), *(tempered * np.array([0.5, 0.9, 1.1, 2.0]))):
+        assert regret_bound(w, distance, bound, tuned / divisor) > least
+
+
+def test_joins_tell_the_steps_that_models_are_told():
+    (_, tempered), weighing = told("tempered")
+    join, rows = tarry.LabelJoin(2, rng=3), []
+    for i in range(1, 121):
+        join.decide(i)
+        row = join.label(i - 7, 0)
+        if row is not None:
+            rows.append(join.steps(row))
+    assert [sum(steps) for steps in rows] == pytest.approx(tempered, rel=1e-12)
+    assert [len(steps) for steps in rows] == [weighing.calls(weight) for weight in tempered]
+    assert max(map(len, rows)) > 1
+    with pytest.raises(ValueError, match="this join has given out no row yet"):
+        tarry.LabelJoin(2).steps(tarry.live.Row(None, 0, 1.0))
+
+
+def test_models_are_told_tempered_weights_unless_asked_otherwise():
+    """One slot for sixteen decisions: weight 16, told as 16/√16 in four calls of 1."""
+    model, heard = for_sklearn.LateLabels(SGDRegressor(), 1, random_state=0), []
+    ids = [ticket.id for ticket in model.decide(np.ones((16, 1)))]
+    model.estimator_.partial_fit = lambda X, y, sample_weight: heard.extend(sample_weight)
+    model.label(ids, np.ones(16))
+    assert heard == pytest.approx([1.0] * 4)
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)

@@ -19,6 +19,7 @@ from tarry.adapters import river as for_river
 from tarry.adapters import sklearn as for_sklearn
 from tarry.adapters import torch as for_torch
 from tarry.adapters.waiting import Waiting, Window
+from tarry.live.weighing import Weighing
 
 DAY = 86400.0
 
@@ -27,7 +28,7 @@ DAY = 86400.0
 @pytest.mark.parametrize("capacity", [3, None])
 def test_rows_are_those_of_a_join(release, capacity):
     window = Window.of("9s", 0, release)
-    waiting = Waiting(capacity, seed=2, window=window)
+    waiting = Waiting(capacity, seed=2, window=window, weighing=Weighing("relative"))
     join = tarry.LabelJoin(capacity, rng=2, window="9s", missing=0, release=release)
     draw, rows = random.Random(5), 0
     for now in range(1, 400):
@@ -135,5 +136,5 @@ def test_sentences():
 def test_signatures_say_what_may_be_given(kind):
     found = inspect.signature(kind).parameters
     assert list(found) == list(inspect.signature(kind.__init__).parameters)[1:]
-    assert found["weights"].default == "relative"
+    assert found["weights"].default == "tempered"
     assert found["capacity"].default is inspect.Parameter.empty

@@ -1,4 +1,4 @@
-"""Models as they are taught: with relative weights, and before there is anything to learn from."""
+"""Models as they are taught, and before there is anything to learn from."""
 
 from __future__ import annotations
 

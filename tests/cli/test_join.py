@@ -387,10 +387,13 @@ def test_a_log_is_streamed_as_from_python(call, window, tmp_path):
     (first, *_) = lines(call("stream", path, *options, "--features", "basket"))
     assert list(first["features"]) == ["basket"]
     assert lines(call("stream", path, *options)) != []  # numbered
+    other = ["--feedback" if one == "--labelled" else one for one in options]
+    assert lines(call("stream", path, *other, "--id", "order")) == told
     for bad, sentence in (
         (["--features", "none"], "there is no column 'none'"),
         (["--id", "none"], "no column 'none'"),
         (["--unlimited"], "give --capacity"),
+        (["--window", "20"], "--window needs a unit where the log has dates, got '20': write 20d"),
         (["--release", "arrival"] if window is None else ["--missing", "x"], "is about windows|must be JSON"),
     ):
         assert re.search(sentence, call("stream", path, *options, *bad, code=2).stderr)
@@ -434,6 +437,8 @@ def test_windows_and_the_outbox(call):
     assert [one["answer"] for one in lines(call("label", "a", 1, "--at", "2026-01-20"))] == ["pending"]
     assert lines(call("label", "--many", given='{"id": "b", "label": 1, "at": "2026-03-01"}'))[0]["answer"] == "outside"
     assert lines(call("due", "--now", "2026-02-01")) == [{"id": "a"}, {"id": "b"}]
+    for name in ("advance", "due"):
+        assert "--now must be a moment" in call(name, "--now", "soon", code=2).stderr
     rows = lines(call("advance", "--now", "2026-02-01"))
     assert [(row["id"], row["label"], row["number"]) for row in rows] == [("a", 1, 1), ("b", 0, 2)]
     assert lines(call("rows")) == rows

@@ -52,6 +52,13 @@ def test_a_log_in_json_is_what_the_file_says(log, tmp_path):
     assert "decided_at → feedback_at" in done.stderr
 
 
+def test_the_column_of_feedback_has_two_names(log):
+    options = [*FEW, "--scheduler", "VarOpt", "--seeds", "2", "-f", "json"]
+    found = [call("plan", log, name, "feedback_at", *options) for name in ("--feedback", "--labelled")]
+    assert found[0].exit_code == 0, found[0].output
+    assert found[0].stdout == found[1].stdout
+
+
 @pytest.mark.parametrize(
     ("name", "begins"), slow_but([("a.svg", b"<svg"), ("a.png", b"\x89PNG")], {("a.svg", b"<svg")})
 )

@@ -288,6 +288,36 @@ def test_a_subclass_with_another_value_has_no_closed_form_of_its_base():
     assert hindsight.shape_of(Bent(X)) is None
 
 
+class Tilted(kinds.Absolute, init=False):
+    """Slopes of a quarter and a half, where the base has 1 and knows a plane below itself."""
+
+    def curve(self, z, y):
+        return (0.25 * (z - y), 0.25) if z > y else (0.5 * (y - z), -0.5)
+
+
+class Shallow(kinds.Distance, init=False):
+    """Distances along the axes, a fifth of them, where the base has the straight one."""
+
+
+@kinds.base.value.on(Shallow)
+def _value_of_shallow(loss, row, x):
+    return 0.2 * abs(x[0] - row[0]) + 0.1 * abs(x[1] - row[1])
+
+
+@kinds.base.gradient.on(Shallow)
+def _gradient_of_shallow(loss, row, x, out):
+    out[0], out[1] = 0.2 * np.sign(x[0] - row[0]), 0.1 * np.sign(x[1] - row[1])
+
+
+@pytest.mark.parametrize("losses", [Tilted(X, X @ [0.4, -0.3] + Y), Shallow(X)], ids=["Tilted", "Shallow"])
+def test_a_subclass_with_another_kink_is_not_certified_by_planes_of_its_base(losses):
+    found = hindsight.minimise(Box([-1.0, -1.0], [1.0, 1.0]), losses, T)
+    rows, axis = losses.rows.values, np.linspace(-1.0, 1.0, 41)
+    least = min(sum(kinds.base.value(losses, row, np.array([a, b])) for row in rows) for a in axis for b in axis)
+    assert found.value - found.gap <= least + 1e-12
+    assert found.value <= least + 1e-12
+
+
 class Halved(kinds.Listed):
     """Rows of half the length: all that reads them asks for them by ``fetch``."""
 

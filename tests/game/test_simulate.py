@@ -18,6 +18,7 @@ from tarry.errors import ArgumentError
 from tarry.game import run
 from tarry.game.hindsight import Stopped
 from tarry.game.simulate import in_threads
+from tarry.kernel.wheel import LONGEST_LINE
 
 RNG = np.random.default_rng(2)
 DOMAIN = tarry.domains.Ball(3)
@@ -202,7 +203,8 @@ def test_an_interrupt_is_heard_inside_a_block(monkeypatch):
         tarry.delays.fixed(horizon=horizon, delay=400_000),
         capacity=None,
     )
-    tarry.simulate(tarry.Game(DOMAIN, game.losses, tarry.delays.fixed(horizon=9, delay=2)), LEARNER)
+    short = tarry.delays.fixed(horizon=LONGEST_LINE, delay=400_000)  # in a wheel too
+    tarry.simulate(tarry.Game(DOMAIN, game.losses, short, capacity=None), LEARNER)
     begun = []
 
     def ring():

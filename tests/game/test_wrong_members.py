@@ -387,6 +387,7 @@ def line_of(kind):
     return next(i + 1 for i in range(first, len(lines)) if lines[i].endswith("# wrong"))
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize("kind", [*WRONG, *ONLY_DEBUGGED], ids=lambda kind: kind.__name__)
 def test_debug_mode_names_the_member_and_the_line(kind):
     if kind in ONLY_COMPILED:

@@ -176,6 +176,14 @@ def test_an_interrupt_while_numba_is_loaded_breaks_nothing(module):
 
 
 @pytest.mark.jit(only=True)
+def test_numba_is_loaded_while_python_ends():
+    late = "import atexit, tarry; atexit.register(lambda: print(tarry.delays.bursts(horizon=2, slow=1).uncut(2)))"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", late], env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[1 1]"
+
+
+@pytest.mark.jit(only=True)
 def test_threads_that_ask_together_share_a_dispatcher(monkeypatch):
     side, made, gate = compiling.numba_side(), [], threading.Barrier(2, timeout=5)
 

@@ -174,6 +174,8 @@ def test_files_that_are_not_whole_are_refused(cut, tmp_path):
         join.copy_to("memory:")
     with pytest.raises(StoreError, match="cannot be read"):
         tarry.LabelJoin.import_from(tmp_path / "none.jsonl", store)
+    with pytest.raises(StoreError, match=r"cannot be read \(it is no text\): give a file of tarry join export"):
+        tarry.LabelJoin.import_from(tmp_path / "a.db", store)
 
 
 def test_what_no_store_can_keep_stays_where_it_is(tmp_path):

@@ -67,8 +67,8 @@ def test_an_upgrade_that_fails_has_changed_nothing(tmp_path, monkeypatch):
     path = shutil.copy(FOLDER / "format-2.db", tmp_path / "a.db")
     names = iter("ab")
 
-    def fails(text):
-        return text if next(names) == "a" else 1 / 0
+    def fails(stored, _):
+        return stored if next(names) == "a" else 1 / 0
 
     monkeypatch.setattr("tarry.live.stores.sqlite.upgraded", fails)
     with pytest.raises(ZeroDivisionError):
@@ -78,6 +78,55 @@ def test_an_upgrade_that_fails_has_changed_nothing(tmp_path, monkeypatch):
         assert after.execute("PRAGMA user_version").fetchone() == (2,)
     after.close()
     before.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "damage"),
+    [
+        (path, damage)
+        for path in FILES
+        for damage in ("chunk", "configuration", "head")
+        # The first format had no count of chunks, and no checksum of heads.
+        if format_of(path) < FORMAT and (damage == "configuration" or format_of(path) > 1)
+    ],
+    ids=lambda one: getattr(one, "stem", one),
+)
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_an_upgrade_hides_no_damage(path, damage, kind, tmp_path, new_store):
+    """What was damaged or lost before an upgrade is not taken for whole after it, with checksums of its own."""
+    changed = Path(shutil.copy(path, tmp_path / path.name))
+    with sqlite3.connect(changed) as database:
+        if damage == "chunk":
+            last = "(SELECT max(place) FROM tarry_state WHERE place < 2 << 40)"
+            assert database.execute(f"DELETE FROM tarry_state WHERE place = {last}").rowcount == 1
+        elif damage == "configuration":
+            database.execute(
+                "UPDATE tarry_sessions SET configuration = replace(configuration, 'memory\": ', 'memory\": 1')"
+            )
+        else:
+            # 8 slots more than there were; a text would be refused by its type.
+            ((place, data),) = database.execute("SELECT place, data FROM tarry_state ORDER BY place LIMIT 1")
+            database.execute(
+                "UPDATE tarry_state SET data = ? WHERE place = ?", (bytes([data[0] ^ 8]) + data[1:], place)
+            )
+    database.close()
+    store = f"sqlite:///{changed}"
+    if kind == "postgresql":
+        store = new_store(kind)
+        copy_to_postgresql(changed, store, format_of(path))
+    name = next(iter(json.loads(path.with_suffix(".json").read_text())))
+    if damage == "chunk":
+        tarry.live.upgrade_store(store)
+        with (
+            KINDS[name].open(store, name=name) as opened,
+            pytest.raises(tarry.errors.StoreError, match="has lost some"),
+        ):
+            opened.status()
+    else:
+        with pytest.raises(tarry.errors.StoreError, match=r"is damaged .* and was left as it is"):
+            tarry.live.upgrade_store(store)
+        with pytest.raises(tarry.errors.StoreError, match=f"in format {format_of(path)}, this version"):
+            KINDS[name].open(store, name=name)
 
 
 def test_a_process_of_the_earlier_version_is_told(tmp_path):

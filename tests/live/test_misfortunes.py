@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 import weakref
+from datetime import datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import psycopg
 import pytest
@@ -205,6 +207,35 @@ def test_a_row_that_cannot_be_read_harms_itself_alone(column, tmp_path):
             assert join.expire("d1").status is tarry.Answer.EXPIRED
     with make(store, 4) as join:
         assert join.status().rounds == 304
+
+
+def test_features_that_a_process_cannot_read_keep_no_others_waiting(tmp_path, monkeypatch):
+    """A time zone that another machine knows, or pandas where it is not installed: the row waits for one that can."""
+    store = f"sqlite:///{tmp_path / 'a.db'}"
+    with tarry.LabelJoin(4, window=10, missing=0, outbox=True, store=store, rng=1) as join:
+        for i, zone in enumerate((None, ZoneInfo("Europe/Berlin"), None, ZoneInfo("Europe/Berlin"))):
+            join.decide({"made": datetime(2024, 1, 1, tzinfo=zone)}, f"d{i}", at=i)
+    with tarry.LabelJoin.open(store) as join, monkeypatch.context() as elsewhere:
+        elsewhere.setattr("tarry.live.values.ZoneInfo", unknown_zone)
+        assert [row.id for row in join.advance(12)] == ["d0", "d2"]
+        assert join.due(12) == ["d1"]
+        with pytest.raises(StoreError, match=r"features stored here cannot be read .*: expire"):
+            join.finish("d1")
+        assert [row.number for row in join.rows()] == [1, 2]
+    with tarry.LabelJoin.open(store) as join:
+        (row,) = join.advance(12)
+        assert (row.id, row.number, row.weight) == ("d1", 3, 1.0)
+        assert row.features["made"].tzinfo.key == "Europe/Berlin"
+    with tarry.LabelJoin.open(store) as join, monkeypatch.context() as elsewhere:
+        elsewhere.setattr("tarry.live.values.ZoneInfo", unknown_zone)
+        assert [row.number for row in join.rows()] == [1, 2]  # what comes before it
+        with pytest.raises(StoreError, match=r"row 3 of the outbox cannot be read .*No time zone.* ack\(3\)"):
+            join.rows(after=2)
+        assert join.ack(3) == 0
+
+
+def unknown_zone(key):
+    raise ZoneInfoNotFoundError(f"No time zone found with key {key}")
 
 
 def test_two_ids_with_one_hash_are_told_apart(monkeypatch):

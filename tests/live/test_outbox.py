@@ -55,8 +55,8 @@ def test_what_is_refused(store):
         (lambda: join.ack(2), "row 2 was not given out yet, only 1 were"),
         (lambda: join.rows(after=-1), "after must be a whole number"),
         (lambda: join.ack("x"), "number must be a whole number"),
-        (lambda: tarry.LabelJoin(2).rows(), "make it with outbox=True"),
-        (lambda: tarry.LabelJoin(2).ack(1), "make it with outbox=True"),
+        (lambda: tarry.LabelJoin(2).rows(), r"make it with outbox=True \(--outbox\)"),
+        (lambda: tarry.LabelJoin(2).ack(1), r"make it with outbox=True \(--outbox\)"),
     ):
         with pytest.raises(ValueError, match=match):
             call()

@@ -104,7 +104,10 @@ def test_a_client_made_with_the_old_rules_is_told_what_to_do(tmp_path):
     url = f"sqlite:///{tmp_path / 'join.db'}"
     with tarry.LabelJoin(4, rng=1, store=url) as join:
         join.resize(capacity=7)
-    with pytest.raises(ValueError, match=r"another capacity \(7, not 4\).*change it by resize\(capacity=4\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"another capacity \(7, not 4\).*change it by resize\(capacity=4\) \(tarry join resize --capacity\)",
+    ):
         tarry.LabelJoin(4, store=url)
     with tarry.LabelJoin(7, store=url) as join:
         assert join.resize(capacity=7) == []

@@ -313,6 +313,7 @@ def test_who_takes_no_sizes():
 def test_stores_without_sizes_go_on_and_say_so(tmp_path):
     golden = Path(__file__).parent / "golden" / "format-2.db"
     url = f"sqlite:///{shutil.copy(golden, tmp_path / golden.name)}"
+    tarry.live.upgrade_store(url)
     for kind, name in ((tarry.Session, "session"), (tarry.LabelJoin, "join")):
         for _ in range(2):  # opened again after this version has written to it
             with kind.open(url, name=name) as opened:
@@ -362,8 +363,10 @@ def basket(x):
 
 def test_adapters_draw_as_the_join_does():
     from tarry.adapters.waiting import Waiting
+    from tarry.live.weighing import Weighing
 
-    waiting, join = Waiting(CAPACITY, seed=SEED, size=basket), tarry.LabelJoin(CAPACITY, rng=SEED)
+    waiting = Waiting(CAPACITY, seed=SEED, size=basket, weighing=Weighing("relative"))
+    join = tarry.LabelJoin(CAPACITY, rng=SEED)
     for t in range(1, HORIZON + 1):
         if t == 70:
             waiting = pickle.loads(pickle.dumps(waiting))

@@ -155,7 +155,16 @@ class Elsewhere(timezone.__base__):
 
 
 @pytest.mark.parametrize(
-    "bad", [{1, 2}, object(), np.array([{}]), np.zeros(1, [("a", int)]), datetime(2026, 1, 1, tzinfo=Elsewhere()), 1j]
+    "bad",
+    [
+        {1, 2},
+        object(),
+        np.array([{}]),
+        np.ma.array([1], mask=True),
+        np.zeros(1, [("a", int)]),
+        datetime(2026, 1, 1, tzinfo=Elsewhere()),
+        1j,
+    ],
 )
 def test_what_is_not_kept_is_told(bad):
     with pytest.raises(

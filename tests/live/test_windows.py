@@ -256,3 +256,37 @@ def test_a_missing_label_is_a_json_value(tmp_path):
         with tarry.LabelJoin(4, window=1, missing=np.float32(0.5), store=store) as join:
             join.decide(id="a", at=0)
             assert join.advance(2)[0].label == 0.5
+
+
+def test_a_label_in_time_that_is_reported_late_is_outside():
+    """Its row is out; whoever advances less far has time to report."""
+    for until, is_outside, label in (("2026-01-12", True, 0), ("2026-01-10", False, 1)):
+        join = tarry.LabelJoin(capacity=3, window="10d", missing=0)
+        join.decide({}, id="x", at="2026-01-01")
+        join.decide({}, id="y", at="2026-01-12")
+        rows = join.advance(until)
+        (told,) = join.label_many(["x"], [1], at="2026-01-05")
+        rows += join.advance("2026-01-13")
+        assert (told.answer.name == "OUTSIDE") == is_outside
+        assert [row.label for row in rows] == [label]
+
+
+def test_tables_name_the_decisions_that_numbers_are_about():
+    join = tarry.LabelJoin(capacity=3, window="10d", missing=0)
+    for i in range(4):
+        join.decide({}, id=i, at=f"2026-01-{1 + 5 * i:02d}")
+    assert any(warning.endswith("call advance() (tarry join advance)") for warning in join.status().warnings)
+    join.advance("2026-01-16")
+    shown, found = join.estimate().rows(), join.estimate()
+    assert shown["is settled"] == "yes"
+    assert shown["mean (settled decisions)"] == f"{found.mean:.6g}"
+    assert shown["sum (settled decisions)"] == f"{found.sum:.6g}"
+    assert shown["sum high (all decisions)"] == f"{found.sum_high:.6g}"
+    assert shown["outstanding (all decisions)"] == f"{found.outstanding:.6g}"
+    assert "estimate mean (settled decisions)" in join.status().rows()
+    assert not any("awaited" in warning for warning in join.status().warnings)
+    plain = tarry.LabelJoin(capacity=3)
+    plain.decide({})
+    shown = plain.estimate().rows()
+    assert shown["is settled"] == "no: all numbers are about all decisions"
+    assert shown["low"] == "0"

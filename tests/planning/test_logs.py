@@ -10,6 +10,7 @@ import pytest
 
 import tarry
 from tarry.planning import plan, plan_log, read_log
+from tarry.planning.columns import read_columns
 
 START = datetime(2024, 3, 4)
 QUICK = {"schedulers": ["VarOpt"], "seeds": 2, "precision": 1.0}
@@ -183,6 +184,51 @@ def test_rows_are_numbered_as_in_the_file(log, name, shown, missing):
 def test_one_column_cannot_be_both(log):
     with pytest.raises(ValueError, match="'time' cannot be both columns"):
         read_log(log(pl.DataFrame({"time": [1], "end": [2]})), feedback="time")
+
+
+def test_names_that_look_like_numbers_stay_names(tmp_path):
+    """Leading zeros, and digits that neither 64 bits nor a float hold, come back as they were written."""
+    columns = {
+        "code": ["007", "42"],
+        "hash": [str(2**63), str(2**64 - 1)],
+        "count": ["7", "42"],
+        "share": ["0.5", "1e3"],
+    }
+    path = tmp_path / "log.csv"
+    pl.DataFrame({"decided_at": ["01", "02"], "label_at": ["2", None], **columns}).write_csv(path)
+    frame, *_ = read_columns(path, also=None)
+    assert frame.to_dict(as_series=False) == {
+        **columns,
+        "count": [7, 42],
+        "share": [0.5, 1000.0],
+        "decided_at": [1, 2],
+        "label_at": [2, None],
+    }
+
+
+@pytest.mark.parametrize(
+    ("names", "decided", "feedback"),
+    [
+        (["converted_at", "shown_at"], "shown_at", "converted_at"),
+        (["clicked_at", "converted_at"], "clicked_at", "converted_at"),
+        (["clicked_at", "Served At"], "Served At", "clicked_at"),
+        (["clicked_at", "sent_at", "converted_at"], "sent_at", "converted_at"),
+    ],
+)
+def test_a_click_is_feedback_on_what_was_shown_and_a_decision_before_a_sale(tmp_path, names, decided, feedback):
+    path = tmp_path / "log.csv"
+    pl.DataFrame({name: [1, 2] for name in names}).write_csv(path)
+    assert read_columns(path)[1:] == (decided, feedback)
+
+
+def test_a_column_of_labels_is_not_one_of_times(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("when,paid_on,label\n1,2,0\n2,3,1\n")
+    with pytest.raises(ValueError, match=r"like the time of the label; .* name it \(labelled=, --labelled\)"):
+        read_columns(path, "when", role="labelled", label="label")
+    assert read_columns(path, "when", label="other")[2] == "label"
+    with pytest.raises(ValueError, match="'label' cannot be both columns"):
+        read_columns(path, "when", "label", label="label")
 
 
 def test_refused_files(tmp_path):

@@ -76,11 +76,11 @@ def test_learners_are_left_out_or_given_enough(case):
 
 
 def test_signs_of_life(monkeypatch, capsys):
-    from studies import __main__ as studies
+    from tarry.cli import console
 
-    ticks = iter([0.0, 1.0, 6.0, 6.0, 7.0, 12.0, 12.0])
-    monkeypatch.setattr(studies.time, "monotonic", lambda: next(ticks))
-    with studies.progress_lines("playing") as tell:
+    ticks = iter([0.0, 1.0, 11.0, 11.0, 12.0, 22.0, 22.0])
+    monkeypatch.setattr(console.time, "monotonic", lambda: next(ticks))
+    with console.progress_lines("playing") as tell:
         for name in ("VarOpt", "Priority", "Morris", "Pareto"):
             tell(name)
     assert capsys.readouterr().err == "playing: Priority\nplaying: Pareto\n"

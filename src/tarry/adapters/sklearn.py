@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.adapters.waiting import LateModel, Seed, Sizer, Waiting, Window, check_id
-from tarry.adapters.weighing import DEFAULT, SPLIT, Weighing
 from tarry.live import Ticket
+from tarry.live.weighing import DEFAULT, SPLIT, Weighing
 from tarry.schedulers.base import Scheduler
 
 try:
@@ -37,9 +37,10 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
     whose clock it would advance. ``classes`` are a classifier's, as its first ``partial_fit`` needs them. ``size``, a
     function of a row of X, an array of numbers, says what a decision counts for: ``lambda x: x[0]``.
 
-    ``weights="relative"`` divides a weight by the mean weight so far, so that step and penalty keep their meaning;
-    ``"tempered"`` divides by less, ``"unbiased"`` by nothing. A row of weight two and more is given several times, each
-    with about ``split``; what is above ``max_weight`` is cut, which biases.
+    ``weights="tempered"`` divides a weight by √(Σw²/Σw) so far, so that the model's step suits as many decisions;
+    ``"relative"`` by the mean weight, for a penalty that matters more than the step; ``"unbiased"`` by nothing. A row
+    of weight two and more is given several times, each with about ``split``; what is above ``max_weight`` is cut, which
+    biases.
 
     ``window`` is how long a decision waits, such as ``"30d"``: :meth:`advance` learns from those whose windows have
     ended, with ``missing`` as the label where none came. Labels are held until then, unless ``release="arrival"``.

@@ -7,9 +7,9 @@ from math import isfinite
 from typing import Any
 
 from tarry.adapters.waiting import LateModel, Seed, Sizer, Waiting, Window
-from tarry.adapters.weighing import DEFAULT, SPLIT, Weighing
 from tarry.checks import as_int
 from tarry.live import Ticket
+from tarry.live.weighing import DEFAULT, SPLIT, Weighing
 from tarry.schedulers.base import Scheduler
 
 Batch = Callable[[Any, Any], tuple[Any, Any]]
@@ -25,14 +25,14 @@ class LateLabels(LateModel):
 
         (1/n) Σ_i w_i · loss(module(x), y)_i,
 
-    where w is the weight over the mean weight so far, so that a step is as long as without weights. With
-    ``weights="unbiased"`` it is the weight as it is, and the gradient is unbiased for the loss over all decisions;
-    dividing by the batch's own Σ w would be neither. ``loss`` gives one number a row (``reduction="none"``). Rows are
-    put together by ``collate``, PyTorch's own by default. Any optimiser will do, but one that rescales gradients (Adam)
-    takes steps that are not linear in the weights. A batch whose loss is NaN or infinite makes no step: its decisions
-    may be labelled again. A row of weight two and more counts as several rows of about ``split`` each; what is above
-    ``max_weight`` is cut, which biases. ``size``, a function of x that gives a number, says what a decision counts for:
-    ``lambda x: float(x[0])``.
+    where w is the weight over √(Σw²/Σw) so far (``weights="tempered"``), so that the optimiser's step suits as many
+    decisions; with ``"relative"`` over the mean weight. With ``"unbiased"`` it is the weight as it is, and the gradient
+    is unbiased for the loss over all decisions; dividing by the batch's own Σ w would be neither. ``loss`` gives one
+    number a row (``reduction="none"``). Rows are put together by ``collate``, PyTorch's own by default. Any optimiser
+    will do, but one that rescales gradients (Adam) takes steps that are not linear in the weights. A batch whose loss
+    is NaN or infinite makes no step: its decisions may be labelled again. A row of weight two and more counts as
+    several rows of about ``split`` each; what is above ``max_weight`` is cut, which biases. ``size``, a function of x
+    that gives a number, says what a decision counts for: ``lambda x: float(x[0])``.
 
     ``window`` is how long a decision waits, such as ``"30d"``: :meth:`advance` learns from those whose windows have
     ended, with ``missing`` (a tensor, as labels are) as the label where none came. Labels are held until then, unless

@@ -9,9 +9,9 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
-from tarry.adapters.weighing import RELATIVE, UNBIASED
 from tarry.checks import as_choice
 from tarry.live import Row
+from tarry.live.weighing import RELATIVE, UNBIASED
 
 Feature = str | bool | int | float | None
 

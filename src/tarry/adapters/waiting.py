@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.adapters.weighing import UNBIASED, Weighing
 from tarry.errors import TarryError
 from tarry.game.problem import check_grants
 from tarry.kernel import make_seed
@@ -19,6 +18,7 @@ from tarry.learners import Idle
 from tarry.live import Ticket
 from tarry.live.core import ROUNDS, Slots
 from tarry.live.label_join import new_ticket
+from tarry.live.weighing import UNBIASED, Weighing
 from tarry.live.windows import check_windowless, moment_of
 from tarry.outcomes import Weights
 from tarry.schedulers.base import Scheduler

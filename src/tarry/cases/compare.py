@@ -4,33 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import hypot, inf, isnan, nan, sqrt
+from math import hypot, inf, isfinite, nan, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.cases.log import CaseLog, case_log
+from tarry.cases.log import CaseLog, Vector, case_log
 from tarry.cases.measure import calibration, follow, losses, progress
 from tarry.cases.models import make_model
 from tarry.charts import CONFIDENCE, student
 from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError
 from tarry.outcomes import html_facts
-from tarry.planning.columns import DECIDED, FEEDBACK, find_column, read_columns
+from tarry.planning.columns import find_times, read_columns
 from tarry.planning.policies import Policy, find_policy
-from tarry.times import RELEASES
+from tarry.times import AT_END_OF_WINDOW, RELEASES
 
 if TYPE_CHECKING:
     import polars as pl
 
-OURS, RIVAL = "VarOpt", "drop newest"
-USUAL = (OURS, RIVAL, "drop oldest", "time out", "unlimited")
-CLEAR = 2.0  # standard errors: a difference below may be chance
+OURS, RIVAL, FREE = "VarOpt", "drop newest", "unlimited"
+USUAL = (OURS, RIVAL, "drop oldest", "time out", FREE)
+CLEAR = 2.0  # standard errors or deviations: a difference below may be chance
 SLIGHT = 0.01  # of the loss: nobody would change a policy for less
 SKIPPED = 10  # runs begin within the first so-manieth of a log
 SHARE = 0.15  # of the mean backlog: slots, where none are said
+SHORT = 10  # windows: on a log of fewer a burst is a good part of all rows
 LEAST = 2  # slots that a share comes to: one alone holds whatever came last
 
 
@@ -100,15 +101,15 @@ def compare(
     """Stream a log through a join under each policy and release, teach each model, and score what it predicts.
 
     ``capacity`` is a number of slots, or a share of the decisions that wait on average under a release (0.15, "15%").
-    Drop newest, and policies that draw, run once per seed, each run beginning the log a little later (within its first
-    tenth), so that intervals also hold the luck of drop newest; other policies run once. ``releases``: those the log
+    Every policy runs once per seed, each run beginning the log a little later (within its first tenth): differences are
+    paired, and intervals also hold the luck of policies that draw nothing. ``releases``: those the log
     allows, "arrival" and, with a window, "window".
     """
     runs, chosen = as_int(seeds, "seeds", 2), [p if isinstance(p, Policy) else find_policy(p) for p in policies]
     for name in models:
         make_model(name, log.is_binary)  # refuse before hours of work
     kinds = log.releases if releases is None else tuple(as_choice(one, "release", RELEASES) for one in releases)
-    logs = [log.tail(i * log.size // (SKIPPED * runs)) for i in range(runs)]
+    logs = begun_later(log, runs)
     scores = [
         score
         for release in kinds
@@ -116,6 +117,11 @@ def compare(
         for score in _scores(logs, policy, slots_of(log, release, capacity), release, models, tell)
     ]
     return Comparison(log, runs, tuple(models), tuple(scores))
+
+
+def begun_later(log: CaseLog, runs: int) -> list[CaseLog]:
+    """Return a log for each run, begun within its first tenth."""
+    return [log.tail(i * log.size // (SKIPPED * runs)) for i in range(runs)]
 
 
 def slots_of(log: CaseLog, release: str, capacity: int | float | str) -> int:
@@ -140,15 +146,17 @@ def _scores(
     logs: list[CaseLog], policy: Policy, slots: int, release: str, models: Sequence[str], tell: Callable[[str], None]
 ) -> Iterator[Score]:
     tell(f"{policy.name}, {release}")
-    runs = logs if policy.is_random or policy.name == RIVAL else logs[:1]
-    heard = [follow(log, policy, slots, release, seed) for seed, log in enumerate(runs)]
+    # All policies meet the same beginnings, whether they draw or not: differences are paired.
+    heard = [follow(log, policy, slots, release, seed) for seed, log in enumerate(logs)]
     rows = float(np.mean([one.rows.size for one in heard]))
     believed = tuple(one.believed for one in heard)
     for name in models:
-        tell(f"{policy.name}, {release}, {name}")
-        said = [progress(log, one, make_model(name, log.is_binary)) for log, one in zip(runs, heard, strict=True)]
-        lost = tuple(float(losses(log, one).mean()) for log, one in zip(runs, said, strict=True))
-        off = float(np.mean([calibration(log, one) for log, one in zip(runs, said, strict=True)]))
+        said: list[Vector] = []
+        for log, one in zip(logs, heard, strict=True):
+            tell(f"{policy.name}, {release}, {name}, run {len(said) + 1} of {len(logs)}")
+            said.append(progress(log, one, make_model(name, log.is_binary)))
+        lost = tuple(float(losses(log, one).mean()) for log, one in zip(logs, said, strict=True))
+        off = float(np.mean([calibration(log, one) for log, one in zip(logs, said, strict=True)]))
         yield Score(name, policy.name, release, slots if policy.is_limited else None, rows, believed, lost, off)
 
 
@@ -163,18 +171,22 @@ class Comparison:
 
     @property
     def truth(self) -> float:
-        """The mean label of settled decisions."""
-        return float(self.log.truth[self.log.settled].mean())
+        """The mean label of settled decisions, on average over the runs' beginnings."""
+        logs = begun_later(self.log, self.seeds)
+        return float(np.mean([one.truth[one.settled].mean() for one in logs]))
 
     @property
     def facts(self) -> str:
-        """The log in two sentences."""
+        """The log in a few sentences."""
         log = self.log
         waiting = " and ".join(f"{log.mean_backlog(one):,.1f} ({one} release)" for one in log.releases)
         span = "" if log.window is None else f" The log is {self.windows:,.1f} windows long."
+        features = f" Features: {', '.join(log.names) or 'none'}." if log.names or log.left_out else ""
+        if log.left_out:
+            features += f" Left out, since nearly all their texts are distinct: {', '.join(log.left_out)}."
         return (
             f"{log.size:,} decisions, {int(log.settled.sum()):,} of them settled with a mean label of "
-            f"{self.truth:.4g}; waiting on average {waiting}.{span}"
+            f"{log.truth[log.settled].mean():.4g}; waiting on average {waiting}.{span}{features}"
         )
 
     @property
@@ -218,12 +230,22 @@ class Comparison:
     @property
     def recommendation(self) -> str:
         """Which policy to take on this log, for each model and for the mean label."""
-        return " ".join([*(self._for_model(name) for name in self.models), self._for_rate()])
+        return " ".join(self.advice)
+
+    @property
+    def advice(self) -> list[str]:
+        """The recommendation in parts: one for each model, one for the mean label, and whom to ask for slots."""
+        slots = "How many slots a share of all labels takes, tarry plan tells."
+        return [*(self._for_model(name) for name in self.models), self._for_rate(), slots]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers and text, for JSON."""
+        """Everything as plain numbers and text, for JSON; None where a number is not finite."""
+        table = [
+            {name: None if isinstance(value, float) and not isfinite(value) else value for name, value in row.items()}
+            for row in self.table.iter_rows(named=True)
+        ]
         said = {"facts": self.facts, "truth": self.truth, "seeds": self.seeds, "recommendation": self.recommendation}
-        return {**said, "table": self.table.to_dicts()}
+        return {**said, "features": self.log.names, "left_out": self.log.left_out, "table": table}
 
     def __repr__(self) -> str:
         return f"Comparison({self.facts} {self.recommendation})"
@@ -243,39 +265,87 @@ class Comparison:
         if ours is None or rival is None:
             return f"For {model} there is nothing to choose: fewer than two limited policies gave rows."
         by = ours.behind(rival)
-        share, noise = by.mean / rival.loss.mean, CLEAR * by.error
+        share = by.mean / rival.loss.mean
         mine, theirs = (f"{one.policy} with release={one.release!r}" for one in (ours, rival))
-        figures = f"{ours.loss.mean:.4f} against {rival.loss.mean:.4f}, {share:+.1%} ± {noise / rival.loss.mean:.1%}"
-        if abs(by.mean) <= max(noise, SLIGHT * rival.loss.mean):
-            return f"For {model} take {mine}: its loss is level with that of {theirs} ({figures})."
+        figures = f"{ours.loss.mean:.4f} against {rival.loss.mean:.4f}, {share:+.1%} ± {by.half / rival.loss.mean:.1%}"
+        if abs(by.mean) <= max(by.half, SLIGHT * rival.loss.mean):
+            return f"For {model} take {mine}: its loss is level with that of {theirs} ({figures}).{self._cost(ours)}"
         if by.mean < 0:
-            return f"For {model} take {mine}: its loss is below that of {theirs} ({figures})."
-        return f"For {model} take {theirs}: the loss of {mine} is above it ({figures}).{self._why(ours, rival)}"
+            told = f"For {model} take {mine}: its loss is below that of {theirs} ({figures})."
+            return f"{told}{self._cost(ours)}{self._step(rival)}"
+        told = f"For {model} take {theirs}: the loss of {mine} is above it ({figures})."
+        return f"{told}{self._cost(rival)}{self._why(ours, rival)}"
+
+    def _cost(self, taken: Score) -> str:
+        """Say what the limit costs the model under the policy that it is to take."""
+        free = self.find(taken.model, FREE, taken.release)
+        if free is None:
+            return ""
+        by, whole = taken.behind(free), free.loss.mean
+        reach = f" ± {by.half / whole:.1%}" if by.runs > 1 else ""
+        return f" Against no limit ({whole:.4f}) {taken.policy} costs it {by.mean / whole:+.1%}{reach} of loss."
+
+    def _step(self, rival: Score) -> str:
+        """Say that weights have made steps longer, where the other policy has none."""
+        if rival.policy != RIVAL or make_model(rival.model, self.log.is_binary).refits:
+            return ""
+        return (
+            f" Weights make its steps longer, which drop newest could have too: try that with a step "
+            f"{sqrt(self.log.size / rival.rows):.1f} times as long, unless you need the mean label (docs/cases.md)."
+        )
 
     def _why(self, ours: Score, rival: Score) -> str:
-        if rival.policy != RIVAL or rival.release != ours.release or rival.rows <= ours.rows:
+        if rival.release != ours.release:
             return ""
-        length = "" if isnan(self.windows) else f", and counts most on a log of {self.windows:,.1f} windows"
+        free = self.find(ours.model, FREE, ours.release)
+        if free is not None and free.loss.mean > rival.loss.mean:
+            return (
+                f" It is below that of unlimited tracking too ({free.loss.mean:.4f}), so more labels do not help this "
+                "model here: its steps or its penalty do not suit the log, or what has come out so far leans to quick "
+                "outcomes (docs/cases.md)."
+            )
+        if rival.policy != RIVAL or rival.rows <= ours.rows:
+            return ""
+        is_short = self.windows < SHORT  # not where there are none
+        length = f", the more so on a log of only {self.windows:,.1f} windows" if is_short else ""
         return (
             f" Drop newest has heard {rival.rows:,.0f} rows against {ours.rows:,.0f}: it takes decisions in bursts and "
             f"gives no slot up. That pays where labels have nothing to do with how busy it is{length} (docs/cases.md)."
         )
 
     def _for_rate(self) -> str:
-        """Say whose mean label is nearest, over runs."""
+        """Say whose mean label to report: VarOpt's, held to the end of windows, unless another is nearer beyond chance.
+
+        On one log any policy may be near by chance, and runs do not tell: those that do not draw are alike. So another
+        has to be nearer even if chance has hidden two of its standard deviations, as they are of so many rows.
+        """
         first = [one for one in self.scores if one.model == self.models[0] and one.slots is not None and one.rows > 0]
-        if not first:
-            return "No limited policy gave a row: take more slots."
+        heard = [one for one in first if isfinite(one.belief.mean)]
+        if not heard:
+            return "No limited policy gave rows in every run: take more slots."
         spread = float(self.log.truth[self.log.settled].std())
-        # Runs that do not draw are alike, and may be near by luck: as far as so many rows can be.
-        noise = {one: max(one.belief.deviation, spread / sqrt(one.rows)) for one in first}
-        errors = {one: hypot(one.belief.mean - self.truth, noise[one]) for one in first}
-        best = min(first, key=lambda one: errors[one])
-        told = [best, *(one for one in first if one.release == best.release and one.policy in (OURS, RIVAL))]
-        shown = ", ".join(f"{one.policy} {one.belief.mean:.4g}" for one in dict.fromkeys(told))
+        noise = {one: max(one.belief.deviation, spread / sqrt(one.rows)) for one in heard}
+        off = {one: abs(one.belief.mean - self.truth) for one in heard}
+        errors = {one: hypot(off[one], noise[one]) for one in heard}
+        at_worst = {one: off[one] + CLEAR * noise[one] for one in heard}
+        nearest = min(heard, key=lambda one: errors[one])
+        ours = (one for one in heard if one.policy == OURS)
+        # At arrival quick outcomes lead.
+        taken = max(ours, key=lambda one: one.release == AT_END_OF_WINDOW, default=nearest)
+        surest = min(heard, key=lambda one: at_worst[one])
+        if at_worst[surest] < errors[taken]:
+            taken = nearest = surest
+        level = ""
+        if nearest is not taken:
+            level = f" level with {nearest.policy} with release={nearest.release!r}, nearer by no more than chance;"
+        told = [taken, nearest, *(one for one in heard if one.release == taken.release and one.policy in (OURS, RIVAL))]
+        shown = ", ".join(
+            f"{one.policy} {one.belief.mean:.4g}" + (f" ({one.release})" if one.release != taken.release else "")
+            for one in dict.fromkeys(told)
+        )
         return (
-            f"To report the mean label ({self.truth:.4g}) take {best.policy} with release={best.release!r}: believed "
-            f"are {shown}, and a single run of {best.policy} errs by about {errors[best]:.2g}."
+            f"To report the mean label ({self.truth:.4g}) take {taken.policy} with release={taken.release!r}:{level} "
+            f"believed are {shown}, and a single run of {taken.policy} errs by about {errors[taken]:.2g}."
         )
 
 
@@ -285,24 +355,26 @@ def compare_log(
     decided: str | None = None,
     labelled: str | None = None,
     label: str,
+    features: Sequence[str] | None = None,
+    id: str | None = None,
     window: Any = None,
-    missing: float = 0.0,
+    missing: Any = None,
     day_first: bool | None = None,
     **options: Any,
 ) -> Comparison:
     """Compare policies on one's own log, a CSV or Parquet file or a frame; ``options`` are those of :func:`compare`.
 
-    Columns of moments are found by usual names unless they are given; all others are features. With a ``window``
-    ("30d") decisions without a label by its end have the label ``missing``. ``day_first`` tells 9/1/2024 from 1/9/2024
-    where no day of the log does.
+    Columns of moments are found by usual names unless they are given; ``features``, ``id``, ``window`` and ``missing``
+    are those of :func:`case_log`. ``day_first`` tells 9/1/2024 from 1/9/2024 where no day of the log does.
     """
     import polars as pl
 
     if isinstance(source, (str, Path)):
-        frame, start, end = read_columns(Path(source), decided, labelled, day_first, role="labelled", also=None)
+        path = Path(source)
+        frame, start, end = read_columns(path, decided, labelled, day_first, also=None, role="labelled", label=label)
     else:
         frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
-        start = find_column(frame.columns, decided, DECIDED, "decided")
-        end = find_column(frame.columns, labelled, FEEDBACK, "labelled", start)
-    log = case_log(frame, decided=start, labelled=end, label=label, window=window, missing=missing)
+        start, end = find_times(frame.columns, decided, labelled, "labelled", label)
+    said: dict[str, Any] = {"features": features, "id": id, "window": window, "missing": missing}
+    log = case_log(frame, decided=start, labelled=end, label=label, **said)
     return compare(log, **options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,13 +11,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tarry.checks import as_choice
 from tarry.delays import trace
 from tarry.delays.trace import Trace
 from tarry.errors import ArgumentError
-from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, as_length
+from tarry.planning.sources import DROP, MISSING, REFUSE
+from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, as_length, check_unit
 
 Vector = NDArray[np.float64]
 VALUES = 20  # of a text that get a column of their own; rarer ones share one
+DISTINCT = 0.9  # of a column of texts: so many different ones name rows, and tell a model nothing
 DECIDED, LABELLED, LABEL, ROW = "decided_at", "labelled_at", "label", "row"
 
 
@@ -25,7 +28,8 @@ DECIDED, LABELLED, LABEL, ROW = "decided_at", "labelled_at", "label", "row"
 class CaseLog:
     """Decisions in the order of time: moments in seconds, labels (NaN where none came) and features, a row each.
 
-    With a ``window`` a decision without a label by its end has the label ``missing``.
+    With a ``window`` a decision without a label by its end has the label ``missing``. ``names`` are the columns that
+    features were made of, ``left_out`` those of texts that are nearly all distinct.
     """
 
     decided: Vector
@@ -34,6 +38,8 @@ class CaseLog:
     features: Vector
     window: float | None = None
     missing: float = 0.0
+    names: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -100,16 +106,30 @@ class CaseLog:
 
 
 def case_log(
-    frame: pl.DataFrame, *, decided: str, labelled: str, label: str, window: Any = None, missing: float = 0.0
+    frame: pl.DataFrame,
+    *,
+    decided: str,
+    labelled: str,
+    label: str,
+    features: Sequence[str] | None = None,
+    id: str | None = None,
+    window: Any = None,
+    missing: Any = None,
 ) -> CaseLog:
-    """Make a case of a frame; all other columns are features.
+    """Make a case of a frame; ``features`` are its columns of features.
 
-    Moments are dates or numbers of seconds. Numbers are standardised, gaps are 0 beside a column that marks them, and
-    each frequent value of a text has a column of its own. Raise ValueError for a log that makes no sense.
+    Unsaid they are all others but ``id``, a column "id", and texts that are nearly all distinct. Moments are dates or
+    numbers of seconds. Numbers are standardised, gaps are 0 beside a column that marks them, and each frequent value of
+    a text has a column of its own. ``missing`` is, with a ``window``, the label of decisions without one (0);
+    otherwise what an empty label time means, as in a plan: "refuse" the log, "drop" the row, "end": it waits to the
+    end. Raise ValueError for a log that makes no sense.
     """
-    for name in (decided, labelled, label):
+    for name in (decided, labelled, label, *(features or ()), *(() if id is None else (id,))):
         if name not in frame.columns:
             raise ValueError(f"there is no column {name!r}: the log has {', '.join(map(repr, frame.columns))}")
+    instead = _missing_label(frame[labelled], window, missing)
+    if window is None and missing == DROP:
+        frame = frame.drop_nulls(labelled)
     start, end = _seconds(frame[decided]), _seconds(frame[labelled])
     if np.isnan(start).any():
         raise ValueError(f"{decided!r} is empty in row {int(np.argmax(np.isnan(start)))}: every decision needs a time")
@@ -120,20 +140,78 @@ def case_log(
     if no_label.any():
         row = int(np.argmax(no_label))
         raise ValueError(f"row {row} has a time in {labelled!r} and no number in {label!r}: empty both, or neither")
+    untimed = np.isnan(end) & np.isfinite(outcomes) & (outcomes != instead)
+    if window is not None and untimed.any():
+        row = int(np.argmax(untimed))
+        raise ValueError(
+            f"row {row} has the label {outcomes[row]:g} and no time in {labelled!r}, and without one it counts as "
+            f"{instead:g} when its window ends: give the time, empty the label, or state missing (--missing)"
+        )
     early = end < start
     if early.any():
         row = int(np.argmax(early))
         raise ValueError(f"row {row} is labelled before it was decided: {frame[labelled][row]}, {frame[decided][row]}")
     order = np.argsort(start, kind="stable")
+    if frame[decided].dtype.is_temporal():
+        check_unit(window)
     length = None if window is None else as_length(window, "window") / PER_SECOND
-    if not np.isfinite(missing):
-        raise ArgumentError("missing", "must be a finite number, the label of decisions without one", missing)
-    others = [frame[name] for name in frame.columns if name not in (decided, labelled, label, "id")]
-    outcomes, rows = np.where(np.isfinite(end), outcomes, np.nan), features_of(others, frame.height)
-    made = CaseLog(start[order], end[order], outcomes[order], rows[order], length, float(missing))
+    names, left_out = _feature_names(frame, (decided, labelled, label), features, id)
+    outcomes = np.where(np.isfinite(end), outcomes, np.nan)
+    rows = features_of([frame[name] for name in names], frame.height)
+    made = CaseLog(start[order], end[order], outcomes[order], rows[order], length, instead, names, left_out)
     if not made.settled.any():
         raise ValueError("no decision is settled within the log: give a shorter window, or a longer log")
+    settled = made.truth[made.settled]
+    if settled.min() == settled.max():
+        raise ValueError(
+            f"every settled decision has the label {settled[0]:g}: there is nothing to tell apart; where decisions "
+            "without a label have another one, give a window after which they do (--window 30d --missing 0)"
+        )
     return made
+
+
+def _missing_label(labelled: pl.Series, window: Any, missing: Any) -> float:
+    """Return the label of decisions whose window ends without one, NaN without windows; refuse what is not said."""
+    if window is None:
+        meant = REFUSE if missing is None else as_choice(missing, "missing", MISSING)
+        if meant == REFUSE and (empty := labelled.null_count()):
+            raise ValueError(
+                f"the log has no {labelled.name!r} in {empty:,} of {labelled.len():,} rows: give a window (--window "
+                "30d), after which these have the label missing (--missing 0), or say what that means with missing= "
+                "(--missing): drop, they are left out, or end, they wait for a label to the end of the log"
+            )
+        return np.nan
+    try:
+        instead = 0.0 if missing is None else float(missing)
+    except (TypeError, ValueError):
+        instead = np.nan
+    if not np.isfinite(instead):
+        raise ArgumentError(
+            "missing", "must be a finite number beside a window, the label of decisions without one", missing
+        )
+    return instead
+
+
+def _feature_names(
+    frame: pl.DataFrame, known: tuple[str, str, str], features: Sequence[str] | None, id: str | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns that are features, and those left out because their texts are nearly all distinct."""
+    if features is not None:
+        late = next((name for name in features if name in known[1:]), None)
+        if late is not None:
+            raise ArgumentError("features", f"must be known when a decision is made, and {late!r} is known later")
+        return tuple(dict.fromkeys(features)), ()
+    others = [name for name in frame.columns if name not in (*known, "id", id)]
+    left_out = tuple(name for name in others if _names_rows(frame[name]))
+    return tuple(name for name in others if name not in left_out), left_out
+
+
+def _names_rows(column: pl.Series) -> bool:
+    """Return whether a column has texts that are nearly all distinct."""
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean or column.dtype.is_temporal():
+        return False
+    texts = column.cast(pl.String).drop_nulls()
+    return texts.n_unique() > max(VALUES, DISTINCT * texts.len())
 
 
 def features_of(columns: Iterable[pl.Series], height: int | None = None) -> Vector:

@@ -21,7 +21,8 @@ BINS = 10  # of predictions, for calibration
 class Heard(NamedTuple):
     """The rows that came out, in order: their decisions' numbers, labels and weights.
 
-    ``after`` counts the decisions made before a row came out.
+    ``after`` counts the decisions made before a row came out. A model that is fitted anew is told ``relative``, one
+    that takes steps ``each``, in so many ``calls``, as an adapter tells it.
     """
 
     rows: NDArray[np.int64]
@@ -29,6 +30,16 @@ class Heard(NamedTuple):
     labels: Vector
     weights: Vector
     relative: Vector
+    each: Vector
+    calls: NDArray[np.int64]
+
+    def told(self, part: slice, *, refits: bool) -> tuple[NDArray[np.int64], Vector, Vector]:
+        """Return decisions, labels and weights of a part of the rows as a model is told them."""
+        rows, labels = self.rows[part], self.labels[part]
+        if refits:
+            return rows, labels, self.relative[part]
+        calls = self.calls[part]
+        return np.repeat(rows, calls), np.repeat(labels, calls), np.repeat(self.each[part], calls)
 
     @property
     def believed(self) -> float:
@@ -47,13 +58,18 @@ def follow(log: CaseLog, policy: Policy, capacity: int, release: str, seed: int)
     join = LabelJoin(capacity if policy.is_limited else None, scheduler=scheduler, rng=seed, **windows)
     moments = log.released(release)
     streamed = join.stream(log.columns, decided_at=DECIDED, labelled_at=LABELLED, label=LABEL, at_end=DELIVER)
-    # What would come out later may have got a label that the log does not know of.
-    rows = [row for row in streamed if moments[row.features[ROW]] <= log.end]
-    found = np.array([row.features[ROW] for row in rows], dtype=np.int64)
-    numbers = np.array([(row.label, row.weight, row.relative) for row in rows], dtype=np.float64).reshape(-1, 3)
+    found, numbers = [], []
+    for row in streamed:
+        # What would come out later may have got a label that the log does not know of.
+        if moments[row.features[ROW]] <= log.end:
+            steps = join.steps(row)
+            found.append(row.features[ROW])
+            numbers.append((row.label, row.weight, row.relative, steps[0], len(steps)))
+    labels, weights, relative, each, calls = np.array(numbers, dtype=np.float64).reshape(-1, 5).T
+    rows = np.array(found, dtype=np.int64)
     # A row comes out after all decisions up to its moment.
-    after = np.searchsorted(log.decided, moments[found], side="right")
-    return Heard(found, after.astype(np.int64), *numbers.T)
+    after = np.searchsorted(log.decided, moments[rows], side="right")
+    return Heard(rows, after.astype(np.int64), labels, weights, relative, each, calls.astype(np.int64))
 
 
 def progress(log: CaseLog, heard: Heard, model: Model) -> Vector:
@@ -68,8 +84,9 @@ def progress(log: CaseLog, heard: Heard, model: Model) -> Vector:
         if moment >= log.size:
             break
         out[at:moment] = model.predict(log.features[at:moment]) if moment > at else 0.0
-        rows, at = slice(begin, end), int(moment)
-        model.learn(log.features[heard.rows[rows]], heard.labels[rows], heard.relative[rows])
+        rows, labels, weights = heard.told(slice(begin, end), refits=model.refits)
+        model.learn(log.features[rows], labels, weights)
+        at = int(moment)
     out[at:] = model.predict(log.features[at:])
     return out
 

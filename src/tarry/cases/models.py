@@ -1,6 +1,7 @@
 """Models as people train them on the rows that a join hands out: River's, scikit-learn's, refits, boosted trees.
 
-Each is taught with the relative weights of its rows and its own defaults. Labels 0 and 1 make a classifier, others a
+Each has its own defaults. Those that take steps are taught as an adapter teaches them, with tempered weights in several
+calls; those that are fitted anew with the relative weights of their rows. Labels 0 and 1 make a classifier, others a
 regression.
 """
 

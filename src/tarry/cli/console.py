@@ -101,6 +101,25 @@ def progress_bar(console: Console, doing: str) -> Iterator[Callable[..., None]]:
             yield show
 
 
+@contextmanager
+def progress_lines(doing: str) -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows what is being done: on a screen in one line, elsewhere in one every few seconds."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status(doing) as status:
+            yield lambda text: status.update(f"{doing}: {text}")
+        return
+    last = time.monotonic()
+
+    def tell(text: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= PAUSE:
+            last = time.monotonic()
+            console.print(f"{doing}: {text}", highlight=False, soft_wrap=True)
+
+    yield tell
+
+
 class _Teller(logging.Handler):
     def __init__(self, tell: Callable[[str], None]) -> None:
         super().__init__()

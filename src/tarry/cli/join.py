@@ -21,6 +21,7 @@ from tarry.live.plain import plain
 from tarry.planning.columns import read_columns
 from tarry.planning.policies import FREE, free_scheduler, name_of
 from tarry.players.recommended import choose_scheduler
+from tarry.times import check_unit
 
 join_app = typer.Typer(no_args_is_help=True, epilog=EPILOG)
 command = partial(stored.live_command, join_app)
@@ -99,7 +100,12 @@ def stream(
     log: Annotated[Path, typer.Argument(help="CSV or Parquet file with a row for each decision.")],
     decided: Annotated[str | None, typer.Option(help="Column of decision times (default: by its name).")] = None,
     labelled: Annotated[
-        str | None, typer.Option(help="Column of the times of labels, empty where none came (default: by its name).")
+        str | None,
+        typer.Option(
+            "--labelled",
+            "--feedback",
+            help="Column of the times of labels, empty where none came (default: by its name).",
+        ),
     ] = None,
     label: Annotated[str, typer.Option(help="Column of labels.")] = "label",
     features: Annotated[str | None, typer.Option(help="Columns of features: a,b,c (default: all others).")] = None,
@@ -127,7 +133,9 @@ def stream(
         )
         named = None if features is None else [name.strip() for name in features.split(",")]
         also = None if named is None else [label, *named, *(name for name in (id, size) if name is not None)]
-        frame, start, end = read_columns(log, decided, labelled, day_first, also=also)
+        frame, start, end = read_columns(log, decided, labelled, day_first, also=also, role="labelled", label=label)
+        if frame[start].dtype.is_temporal():
+            check_unit(window)
         if id not in (None, "id"):
             if "id" in frame.columns:
                 raise ValueError(f"the log has a column 'id' beside {id!r}: rename it, or leave it out with --features")

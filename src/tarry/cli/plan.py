@@ -31,7 +31,9 @@ MODEL_ONLY = "is about a model of delays, and a log has delays of its own"
 def plan_command(
     log: Annotated[Path | None, typer.Argument(help="CSV or Parquet file with two columns of time stamps.")] = None,
     decided: Annotated[str | None, typer.Option(help="Column of decision times (default: by its name).")] = None,
-    feedback: Annotated[str | None, typer.Option(help="Column of feedback times (default: by its name).")] = None,
+    feedback: Annotated[
+        str | None, typer.Option("--feedback", "--labelled", help="Column of feedback times (default: by its name).")
+    ] = None,
     day_first: Annotated[
         bool | None, typer.Option("--day-first/--month-first", help="How 9/1/2024 is meant, where no day tells.")
     ] = None,

@@ -36,7 +36,7 @@ class Delays(Parameters):
     reacts = False  # they are decided as play goes on: see ``Reacting``
 
     def __init_subclass__(cls) -> None:
-        register_methods(cls, (delay, allocate, react, decide))
+        register_methods(cls, (delay, allocate, react, decide, last_arrival))
 
     @property
     def horizon(self) -> int:
@@ -101,6 +101,12 @@ class Delays(Parameters):
 @verb
 def delay(delays: Delays, t: int) -> int:
     """Return the delay of round t (from 1), cut to the horizon."""
+
+
+@verb_with_default
+def last_arrival(delays: Delays, horizon: int) -> int:
+    """Return the round to which arrivals are cut: the last one, or the one past it, whose arrivals nobody hears."""
+    return horizon
 
 
 @verb_with_default
@@ -211,3 +217,10 @@ class Listed(Stored, init=False):
 
 
 array = Listed
+
+
+class Unheard(Listed, init=False):
+    """Listed delays of which some never end: they reach the round past the last."""
+
+    def last_arrival(self, horizon: int) -> int:
+        return horizon + 1

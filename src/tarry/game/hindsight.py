@@ -32,7 +32,7 @@ from tarry.game.descent import Projection, Sample, Turn, Vector, descend, differ
 from tarry.game.interior import planes, write_bends
 from tarry.kernel import entry
 from tarry.kernel.kept import Kept
-from tarry.losses.base import Listed, fetch, gradient, shape_of, support, value
+from tarry.losses.base import Listed, fetch, gradient, is_changed, is_table, shape_of, support, value
 from tarry.losses.custom import Batched
 from tarry.losses.drawn import in_table
 from tarry.losses.supervised import Kinked, Supervised, bend, curve, predict_label
@@ -310,6 +310,18 @@ def _sum_curvatures(losses: Any, first: int, last: int, x: Vector, row: Vector, 
                     out[i, j] += bent * row[i] * row[j]
 
 
+def _tells_planes(losses: Any) -> bool:
+    """Return whether ``support`` is that of these losses: a subclass may have other values."""
+    home = next((cls for cls in type(losses).__mro__ if cls in support.members), None)
+    return home is None or not is_changed(losses, home, value, gradient, curve)
+
+
+def _tells_curvature(losses: Any) -> bool:
+    """Return whether ``hessian`` is that of these losses and rows."""
+    home = next((cls for cls in type(losses).__mro__ if "hessian" in vars(cls)), None)
+    return home is not None and is_table(losses.rows) and not is_changed(losses, home, value, gradient)
+
+
 class _Objective:
     """F, its supporting planes and its curvature."""
 
@@ -319,19 +331,18 @@ class _Objective:
         self._row, self._one = np.zeros(losses.rows.width), np.zeros(losses.dimension)
         self.strong_convexity = horizon * float(losses.strong_convexity)
         self._every = 1 if isinstance(losses, Batched) else max(1, horizon // SAMPLE)
-        self.enough = (
-            0.01 if isinstance(losses, Supervised) or hasattr(losses, "hessian") else 0.1
-        )  # differences cost more
+        self._tells, self._is_supported = _tells_curvature(losses), _tells_planes(losses)
+        self.enough = 0.01 if self._tells or isinstance(losses, Supervised) else 0.1  # differences cost more
 
     def at(self, x: Vector, every: int = 1) -> Sample:
         total, sums = np.zeros(x.size), np.zeros(2)
         for first, last in blocks(self._horizon, self._stopped):
             self._pass(self._losses, first, last, every, x, self._row, self._one, total, sums)
-        return Sample(x, float(sums[0]), float(sums[1]), total)
+        return Sample(x, float(sums[0]), float(sums[1 if self._is_supported else 0]), total)
 
     def curvature(self, here: Sample, before: Vector | None) -> Vector:
         """Return the Hessian: as losses tell it, from features where they are of a prediction, or by differences."""
-        if hasattr(self._losses, "hessian") and isinstance(self._losses.rows, Listed):
+        if self._tells:
             return np.asarray(self._losses.hessian(here.x, self._horizon))
         if not isinstance(self._losses, Supervised):
             # Of some rounds, more each time: curvature may err, since slopes and certificates do not.
@@ -398,7 +409,7 @@ def minimise(domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool]
     kinks where domain or losses are not known to ``interior``). ``stopped`` is asked between blocks of rounds.
     """
     search, objective = _Search(domain), _Objective(domain, losses, horizon, stopped)
-    if not getattr(losses, "has_kink", False):
+    if not getattr(losses, "has_kink", False) or not _tells_planes(losses):
         _solve(search, objective, objective, GOAL)
         return search
     for plane in planes(domain, losses, horizon, partial(heed, stopped)):

@@ -22,12 +22,11 @@ import numpy as np
 from tarry.domains import Ball, Box, Ellipsoid, Product, Shift, Simplex, nearest
 from tarry.game.descent import Sample, Vector
 from tarry.kernel import entry
-from tarry.losses.base import is_table
+from tarry.losses.base import is_table, weighted_gram
 from tarry.losses.supervised import Kinked, bend
 
 TURNS = 60  # three times what any game took
 SHORT = 0.995  # of the way to the boundary: slopes and slacks stay positive
-PIECE = 1 << 13  # rounds whose weighted features are held at once
 
 
 class Limits(NamedTuple):
@@ -198,10 +197,7 @@ class _Path:
         curved = self._limits.curved  # their prices stand last
         for (q, _, _), price in zip(curved, self._prices[self._prices.size - len(curved) :], strict=True):
             bent += 2.0 * price * q
-        roots = np.sqrt(weights) * self._turn
-        for first in range(0, roots.size, PIECE):
-            part = self._features[first : first + PIECE] * roots[first : first + PIECE, None]
-            bent += part.T @ part  # of a matrix with itself NumPy computes one half
+        bent += weighted_gram(self._features, np.sqrt(weights) * self._turn)
         factor = cho_factor(bent)
         across = cho_solve(factor, self._equal.T)
 

@@ -125,6 +125,11 @@ class Run(NamedTuple):
     is_trial: bool = False  # in plain Python although it could be compiled
 
     @property
+    def is_debugged(self) -> bool:
+        """Whether debug mode plays it."""
+        return self.compiled is play_checked
+
+    @property
     def horizon(self) -> int:
         """The number of rounds."""
         return int(self.game.delays.horizon)

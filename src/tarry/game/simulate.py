@@ -94,7 +94,8 @@ def simulate(
     if progress is not None and not callable(progress):
         raise ArgumentError("progress", "must be a function that is told the rounds done and their total", progress)
     threads = 1 if debug else threads
-    match = Match(game, player, seeds, games=games, threads=threads, comparator=comparator, **kept)
+    with in_python(debug):  # a compiler would refuse a member before debug mode names its line
+        match = Match(game, player, seeds, games=games, threads=threads, comparator=comparator, **kept)
 
     def play(is_plain: bool) -> Record:
         return play_match(match, is_plain, device, progress)
@@ -140,14 +141,15 @@ def play_match(match: Match, is_plain: bool = False, device: str = "cpu", progre
         begun = _crew_on(device, first, len(chosen), match.own)
         with in_python(is_short):
             find = match.comparing()
-            if match.comparator is not None:
+            if match.comparator is not None and not run.is_debugged:
                 compile_passes(match.met)
     except KeyboardInterrupt:
         raise Interrupted("interrupted before the first round, while compiling: nothing is kept") from None
     workers = run.threads if isinstance(begun, Crew) else 1
 
     def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
-        parts = [part.in_python() if is_plain else part for part in match.parts(seeds)]
+        with in_python(run.is_debugged):
+            parts = [part.in_python() if is_plain else part for part in match.parts(seeds)]
         found = [met for one in begun.play(parts, stop, report) for met in one.by_game()]
         with in_python(is_short):
             return [one._replace(best=find(one.run.game, stop.is_set)) for one in found]

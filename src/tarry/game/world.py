@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.delays.base import decide, delay
+from tarry.delays.base import decide, delay, last_arrival
 from tarry.game.rounds import CLAIRVOYANT, SEMI, Setting, acknowledge, begin, deliver
 from tarry.kernel import Unmoved, entry, register_methods, verb_with_default
 from tarry.kernel.compile import long_step
@@ -330,7 +330,7 @@ def play_rounds(
     if stop[0] != 0 or not abs(total) < np.inf:
         return
     checkpoint = rounds[world.reached[0]]
-    horizon = rounds[rounds.size - 1]  # delays of a user's may reach beyond it
+    end = last_arrival(delays, rounds[rounds.size - 1])  # delays of a user's may reach beyond it
     t: Any = np.int64(first) - 1  # in plain Python too, so that arithmetic of users' members is the same
     while t < last:
         t += 1
@@ -339,14 +339,14 @@ def play_rounds(
             turn(world.wheel, t)
             disclosed = -1
             if setting.information == CLAIRVOYANT:
-                disclosed = min(delay(delays, t), horizon - t)
+                disclosed = min(delay(delays, t), end - t)
                 note(log, t, DELAY, t, float(disclosed))
             size = size_in(sizes, t)
             slot = begin(player, setting, draws, state, t, disclosed, size, context_in(contexts, t, world.context))
             is_heard = slot >= 0 or setting.hears != 0
             wait = decide(delays, foe.delays, t, state.play, slot, state.table.rounds, foe.waits, is_heard)
             if is_heard:
-                expect(world.wheel, t, min(t + wait, horizon), t, slot)
+                expect(world.wheel, t, min(t + wait, end), t, slot)
             face(losses.rows, foe.losses, t, world.row, foe.rows)
             if pause(losses, t, world.row, slot):
                 return

@@ -75,7 +75,11 @@ def uninterrupted(load: Callable[[], T]) -> T:
     if threading.current_thread() is not threading.main_thread():
         return load()
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(load).result()
+        try:
+            loading = thread.submit(load)
+        except RuntimeError:  # Python ends, and starts no more threads
+            return load()
+        return loading.result()
 
 
 def _inline(function: Any, choose: Callable[..., Any], inlined: bool = True) -> None:

@@ -174,8 +174,8 @@ class StoredObject:
         if isinstance(file, (str, PathLike)):
             try:
                 lines, where = Path(file).read_text(encoding="utf-8").splitlines(), str(file)
-            except OSError as error:
-                problem = f"{file} cannot be read ({error.strerror})"
+            except (OSError, UnicodeDecodeError) as error:
+                problem = f"{file} cannot be read ({getattr(error, 'strerror', None) or 'it is no text'})"
                 raise StoreError(f"{problem}: give a file of tarry join export --whole") from error
         copy = read_copy(lines, where)
         return cls._imported(copy, store, name, durability, player, members)

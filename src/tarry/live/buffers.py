@@ -16,6 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from tarry.kernel.views import leaves
+from tarry.live.encoding import damaged
 from tarry.outcomes import Fate
 
 CHUNK = 984  # four rows of that size fill a page of SQLite; a multiple of 8, so no number straddles two chunks
@@ -60,12 +61,18 @@ def make_head(version: int, slots: int, token: int, total: int) -> Chunk:
     return make_chunk(HEAD, version, _HEAD.pack(slots, token, total % TOTALS))
 
 
-def remade_head(version: int, data: bytes, total: int) -> Chunk:
+def remade_head(head: Chunk, total: int, where: str) -> Chunk:
     """Return the head of a session whose format is changed, from that of an earlier one: whoever has it open reloads.
 
-    The first format kept the slots alone.
+    The first format kept the slots alone, so that the ``total`` is that of the chunks which are there; later ones know
+    theirs, and what they have lost is noticed after an upgrade too. Raise StoreError about a head that is damaged.
     """
-    return make_head(version + 1, int.from_bytes(data[:4], "little"), 0, total)
+    if len(head.data) < _HEAD.size:
+        return make_head(head.version + 1, int.from_bytes(head.data, "little"), 0, total)
+    if not head.is_whole:
+        raise damaged(where, f"head of tarry_{STATE}")
+    slots, _, total = read_head(head)
+    return make_head(head.version + 1, slots, 0, total)
 
 
 def read_head(head: Chunk) -> tuple[int, int, int]:

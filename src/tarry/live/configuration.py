@@ -130,7 +130,9 @@ def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -
             said = f"value of {path}" if name == "options" else ".".join(filter(None, (name, path)))
             problem = f"the store holds a {was['kind']} with another {said} ({then}, not {today})"
             field = path if name == "options" else name
-            change = f", change it by resize({field}={today})" if was["kind"] == JOIN and field in CHANGING else ""
+            change = ""
+            if was["kind"] == JOIN and field in CHANGING:
+                change = f", change it by resize({field}={today}) (tarry join resize --{field})"
             raise Mismatch(f"{problem}: open it with the same arguments{change}, or give another store or name")
 
 
@@ -141,10 +143,7 @@ def parse(
 
     ``own`` are the caller's members by name, beside Tarry's.
     """
-    text, checksum = stored
-    if crc32(text.encode()) != checksum:
-        raise damaged(where, "tarry_sessions")
-    plain = {_OPTIONAL: 0} | json.loads(text)
+    plain = {_OPTIONAL: 0} | _checked(stored, where)
     if plain.get("format") != FORMAT or plain.keys() != {*Configuration._fields, "format", "layout"}:
         raise other_version(plain)
     known = {LABELS, WINDOW, MISSING, RELEASE, OUTBOX}
@@ -216,11 +215,23 @@ def _array(plain: dict[str, Any]) -> np.ndarray:
     return np.frombuffer(b64decode(plain["data"]), np.dtype(plain["array"])).reshape(plain["shape"])
 
 
-def upgraded(text: str) -> str:
-    """Return a configuration of an earlier format in this one: the first named members by module and class."""
-    plain = json.loads(text)
+def upgraded(stored: tuple[str, int], where: str) -> tuple[str, int]:
+    """Return a configuration of an earlier format in this one, and its checksum; raise StoreError if it is damaged.
+
+    The first format named members by module and class.
+    """
+    plain = _checked(stored, where)
     player = _renamed(plain["player"]) if plain["format"] == 1 else plain["player"]
-    return json.dumps(plain | {"player": player, "format": FORMAT})
+    text = json.dumps(plain | {"player": player, "format": FORMAT})
+    return text, crc32(text.encode())
+
+
+def _checked(stored: tuple[str, int], where: str) -> dict[str, Any]:
+    text, checksum = stored
+    if not isinstance(text, str) or crc32(text.encode()) != checksum:
+        raise damaged(where, "tarry_sessions")
+    plain: dict[str, Any] = json.loads(text)
+    return plain
 
 
 def _renamed(plain: Any) -> Any:

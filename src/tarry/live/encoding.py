@@ -207,7 +207,7 @@ class Rows:
         try:
             plain = json.loads(payload[1:])
             return decoded(plain) if payload[:1] == _TYPED else plain
-        except (RecursionError, ValueError) as error:
+        except (RecursionError, ValueError, KeyError, TypeError) as error:  # a zone of another machine is a key
             said = brief(str(error))
             raise Unreadable(f"the features stored here cannot be read ({said}): expire their round") from error
 

@@ -15,18 +15,20 @@ from tarry.learners import Idle
 from tarry.live import batches, outbox
 from tarry.live.base import StoredObject, make_or_open
 from tarry.live.configuration import JOIN, LABELS, MISSING, OUTBOX, RELEASE, WINDOW, Configuration
-from tarry.live.encoding import Item, as_id
+from tarry.live.encoding import Item, Unreadable, as_id
 from tarry.live.labels import FIRST, RULES, UNSAID, as_gathered, as_missing, check_label
 from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
 from tarry.live.outbox import Row, new_row
 from tarry.live.status import Estimate, estimate_now
 from tarry.live.stores import MAIN, POWER, Store
+from tarry.live.weighing import Weighing
 from tarry.live.windows import moment_of, window_options
 from tarry.outcomes import Answer
 from tarry.times import AT_END_OF_WINDOW, PER_SECOND, as_length
 from tarry.tracking import Player
 
 _NOTHING = np.zeros(1)
+_WEIGHING = Weighing()
 
 
 class Ticket(NamedTuple):
@@ -149,9 +151,9 @@ class LabelJoin(StoredObject):
         self._tracker.slots.note(moment)
         return opened
 
-    def _moment(self, at: Any) -> int:
+    def _moment(self, at: Any, name: str = "at") -> int:
         """Return the moment of an event in a join with windows; refuse one elsewhere."""
-        return moment_of(at, self._window, "this join")
+        return moment_of(at, self._window, "this join", name)
 
     def decide_many(
         self,
@@ -281,20 +283,21 @@ class LabelJoin(StoredObject):
             label = RULES[self._labels](waiting.gathered)
         return self._end(id, label)
 
-    def _end(self, id: Hashable, label: Any, _: Any = None, *, ended: bool = False) -> _Told:
+    def _end(self, id: Hashable, label: Any, _: Any = None, *, ended: bool = False, features: Any = UNSAID) -> _Told:
         tracker = self._tracker
         (status, weight), item = tracker.answer(id, _NOTHING, label, ended=ended)
         if status is not Answer.USED or item is None:
             return status, None
-        slots = tracker.slots
-        row = new_row((tracker.items.unpack(item.payload), label, weight, item.id, *slots.place_of(weight)))
+        if features is UNSAID:
+            features = tracker.items.unpack(item.payload)
+        row = new_row((features, label, weight, item.id, *tracker.slots.place_of(weight)))
         if self._has_outbox:
             outbox.keep(tracker, row, item)
         return status, row
 
     def due(self, now: Any = None) -> list[Hashable]:
         """Return the ids of tracked decisions whose windows have ended, in that order; :meth:`advance` ends them."""
-        return self._turns.look(self._due, self._moment(now))
+        return self._turns.look(self._due, self._moment(now, "now"))
 
     def _due(self, moment: int) -> list[Hashable]:
         tracker = self._tracker
@@ -304,20 +307,24 @@ class LabelJoin(StoredObject):
     def advance(self, now: Any = None) -> list[Row]:
         """Return the rows of all tracked decisions whose windows have ended by a moment, now if it is not said.
 
-        They come in the order in which their windows ended, with ``missing`` as the label where none came.
+        They come in the order in which their windows ended, with ``missing`` as the label where none came. Those that
+        this process cannot read wait on, for :meth:`due` and for one that can.
         """
-        return self._turns.change(self._advance, self._moment(now))
+        return self._turns.change(self._advance, self._moment(now, "now"))
 
     def _advance(self, moment: int, *_: Any) -> list[Row]:
         tracker = self._tracker
         rows: list[Row | None] = []
         self._tracker.slots.note(moment)
         for t in tracker.slots.ended(moment):
-            item = tracker.readable(t)
-            if item is None:  # this process cannot read it: that must not keep the others waiting
+            try:
+                item = tracker.item(t)
+                assert item is not None  # a tracked round is always kept
+                features = tracker.items.unpack(item.payload)
+            except Unreadable:  # by this process: that must not keep the others waiting
                 continue
             label = RULES[self._labels](item.gathered) if item.gathered else self._missing
-            rows.append(self._end(item.id, label, ended=True)[1])
+            rows.append(self._end(item.id, label, ended=True, features=features)[1])
         return [row for row in rows if row is not None]
 
     def rows(self, after: int | None = None, limit: int | None = None) -> list[Row]:
@@ -338,7 +345,25 @@ class LabelJoin(StoredObject):
 
     def _check_outbox(self) -> None:
         if not self._has_outbox:
-            raise ValueError("this join keeps no rows once they are given out: make it with outbox=True")
+            raise ValueError("this join keeps no rows once they are given out: make it with outbox=True (--outbox)")
+
+    def steps(self, row: Row) -> list[float]:
+        """Return the weights with which to tell a row to a model that takes steps, a call for each.
+
+        They are tempered: ``row.weight`` over √(Σw²/Σw) of the rows given out so far, in parts of weight 1 to 2. So do
+        the adapters, and docs/adapters.md says why. Models with a penalty, fitted anew, take ``row.relative``.
+
+        >>> join = LabelJoin(capacity=1, rng=1)
+        >>> ids = [join.decide({"age": age}).id for age in range(36)]
+        >>> [join.steps(row) for id in ids if (row := join.label(id, 1))]  # of weight 36: 36/√36
+        [[1.0, 1.0, 1.0, 1.0, 1.0, 1.0]]
+        """
+        return self._turns.look(self._steps, row.weight)
+
+    def _steps(self, weight: float) -> list[float]:
+        if not self._tracker.slots.given:
+            raise ValueError("this join has given out no row yet: ask the join that gave this one")
+        return _WEIGHING.steps(self._tracker.slots, weight)
 
     def resize(self, *, capacity: int | None = UNSAID, memory: int = UNSAID, window: Any = UNSAID) -> list[Hashable]:
         """Change the capacity (None: no limit), memory or window while decisions wait; return the ids that lost slots.

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from tarry.errors import StoreError
 from tarry.live.core import ACKED
-from tarry.live.encoding import Item
+from tarry.live.encoding import Item, Unreadable
 from tarry.live.tracker import Tracker
+from tarry.live.values import brief
 from tarry.outcomes import Answer
 
 
@@ -20,7 +21,8 @@ class Row(NamedTuple):
     """One training row: weigh it by ``weight`` and every sum is unbiased; ``id`` is the decision's.
 
     ``relative`` is the weight over the mean weight of the rows given out so far, this one included: weigh by it where a
-    model has a step or a penalty, which then mean what they mean without weights. ``number`` counts the rows given out.
+    model is fitted with a penalty, which then means what it means without weights; :meth:`LabelJoin.steps` is for
+    models that take steps. ``number`` counts the rows given out.
     """
 
     features: Any
@@ -48,15 +50,28 @@ def rows_after(tracker: Tracker, after: int | None, limit: int | None) -> list[R
         known = f"rows up to {acked} were acknowledged and are gone, and {given} were given out"
         raise ValueError(f"after is {first}, but {known}: give a number from {acked} to {given}")
     last = given if limit is None else min(given, first + limit)
-    return [_kept(tracker, number) for number in range(first + 1, last + 1)]
+    rows: list[Row] = []
+    for number in range(first + 1, last + 1):
+        try:
+            rows.append(_kept(tracker, number))
+        except Unreadable:
+            if rows:  # those before it come first
+                break
+            raise
+    return rows
 
 
 def _kept(tracker: Tracker, number: int) -> Row:
-    item = tracker.items.get(-number)
-    if item is None:
-        raise StoreError(f"the store has lost row {number} of its outbox: restore a copy of it")
+    try:
+        item = tracker.items.get(-number)
+        if item is None:
+            raise StoreError(f"the store has lost row {number} of its outbox: restore a copy of it")
+        features = tracker.items.unpack(item.payload)
+    except Unreadable as error:
+        problem = f"row {number} of the outbox cannot be read by this process ({brief(str(error.__cause__))})"
+        raise Unreadable(f"{problem}: read it where it was written, or give it up with ack({number})") from error
     label, weight, relative = item.gathered
-    return new_row((tracker.items.unpack(item.payload), label, weight, item.id, relative, number))
+    return new_row((features, label, weight, item.id, relative, number))
 
 
 def acknowledge(tracker: Tracker, number: int, _: Any = None) -> int:

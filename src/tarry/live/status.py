@@ -100,9 +100,15 @@ class Estimate(NamedTuple):
     is_settled: bool = False
 
     def rows(self) -> dict[str, str]:
-        """Return the same as text, for tables."""
+        """Return the same as text, for tables; where numbers are about different decisions each says about which."""
         numbers = {name: value for name, value in self._asdict().items() if name not in ("caveat", "is_settled")}
-        shown = {name.replace("_", " "): f"{value:.6g}" for name, value in numbers.items()}
+        about = {}
+        if self.is_settled:
+            about = dict.fromkeys(("mean", "low", "high", "sum"), " (settled decisions)")
+            whole = ("outstanding", "anytime_low", "anytime_high", "sum_low", "sum_high")
+            about |= dict.fromkeys(whole, " (all decisions)")
+        shown = {name.replace("_", " ") + about.get(name, ""): f"{value:.6g}" for name, value in numbers.items()}
+        shown["is settled"] = "yes" if self.is_settled else "no: all numbers are about all decisions"
         return shown | ({"caveat": self.caveat} if self.caveat else {})
 
 
@@ -275,7 +281,8 @@ def _warnings(tracker: Tracker, estimate: Estimate | None) -> list[str]:
         found.append(f"{problem}: {remedy}")
     late = tracker.slots.ended(tracker.slots.marks[core.NOW]) if WINDOW in tracker.configuration.options else []
     if late:
-        found.append(f"the windows of {len(late)} decisions have ended, and they hold their slots: call advance()")
+        problem = f"the windows of {len(late)} decisions have ended, and they hold their slots"
+        found.append(f"{problem}: call advance() (tarry join advance)")
     answers = tracker.slots.answers()
     calls, unknown = sum(answers.values()), answers["unknown"]
     if unknown > OFTEN * calls:

@@ -91,7 +91,7 @@ def _scalar(value: Any) -> Any:
     module, name = type(value).__module__.partition(".")[0], type(value).__name__
     if module == "pandas":  # before dates: a timestamp is one
         return _of_pandas(value, name)
-    if isinstance(value, (np.generic, np.ndarray)):  # before numbers: a float64 is one
+    if isinstance(value, np.generic) or type(value) is np.ndarray:  # before numbers: a float64 is one; no masked arrays
         shape = None if isinstance(value, np.generic) else list(value.shape)
         is_plain = value.dtype.kind in _NUMPY
         return ["numpy", value.dtype.str, shape, b64encode(value.tobytes()).decode()] if is_plain else None

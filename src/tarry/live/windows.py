@@ -34,8 +34,8 @@ def check_windowless(**given: tuple[Any, Any]) -> None:
             raise ValueError(f"{name} is about windows, got {value!r}: give window=… too, such as '30d', or leave it")
 
 
-def moment_of(at: Any, window: int, whose: str) -> int:
+def moment_of(at: Any, window: int, whose: str, name: str = "at") -> int:
     """Return the moment of an event, now if it is not said; refuse one where there is no window."""
     if window:
-        return now() if at is None else as_moment(at, "at")
+        return now() if at is None else as_moment(at, name)
     raise ValueError(f"{whose} has no window, so a moment means nothing to it, got {at!r}: make it with window=…")

@@ -20,6 +20,7 @@ from tarry.kernel import Parameters, Unmoved, register_methods, step, verb, verb
 
 Vector = NDArray[np.float64]
 CHUNK = 1 << 16  # rows looked at together: temporaries of some megabytes, however long the table
+SMALL = 1 << 18  # multiplications of a product for which OpenBLAS wakes no threads: on a busy machine they wait long
 
 
 class RowSource(Parameters):
@@ -158,12 +159,17 @@ def gradient(loss: Losses, row: Vector, x: Vector, out: Vector) -> None:
 
 def shape_of(losses: Any) -> tuple[float, float] | None:
     """Return what losses answer to ``isotropic``, None where a subclass has another ``value`` or ``gradient``."""
-    found: tuple[float, float] | None = losses.isotropic() if hasattr(losses, "isotropic") else None
-    if found is not None:
-        home = next(cls for cls in type(losses).__mro__ if "isotropic" in vars(cls))
-        if any(one.find(home) is not one.find(type(losses)) for one in (value, gradient)):
-            return None
+    home = next((cls for cls in type(losses).__mro__ if "isotropic" in vars(cls)), None)
+    if home is None or is_changed(losses, home, value, gradient):
+        return None
+    found: tuple[float, float] | None = losses.isotropic()
     return found
+
+
+def is_changed(losses: Any, home: type, *verbs: Any) -> bool:
+    """Return whether a subclass of ``home`` answers one of these verbs, so that what ``home`` says may not hold."""
+    kinds = type(losses).__mro__
+    return any(cls in one.members for cls in kinds[: kinds.index(home)] for one in verbs)
 
 
 @verb_with_default
@@ -204,6 +210,16 @@ def see(rows: RowSource, state: Any, t: int, play: Vector, slot: int) -> None:
 @verb_with_default
 def face(rows: RowSource, state: Any, t: int, row: Vector, met: Vector) -> None:
     """Write the row of round t where rows react, and keep it in ``met``, by round; by default nothing is done."""
+
+
+def weighted_gram(rows: Vector, roots: Vector) -> Vector:
+    """Return Σ (root·row)(root·row)ᵀ, in pieces that stay in a core's cache."""
+    out = np.zeros((rows.shape[1], rows.shape[1]))
+    size = max(64, SMALL // max(1, rows.shape[1] ** 2))
+    for first in range(0, roots.size, size):
+        part = rows[first : first + size] * roots[first : first + size, None]
+        out += part.T @ part  # of a matrix with itself NumPy computes one half
+    return out
 
 
 @verb_with_default

@@ -184,9 +184,9 @@ class Distance(base.Ridged, init=False):
             # Within scale·μ of the target the loss is a parabola, farther out a cone.
             is_far = squares > (self.scale * self.smoothing) ** 2
             pull = self.scale / np.sqrt(squares[is_far])
-            cone = apart[is_far] * np.sqrt(pull / squares[is_far])[:, None]
+            cone = base.weighted_gram(apart[is_far], np.sqrt(pull / squares[is_far]))
             steep = float(pull.sum()) + np.count_nonzero(~is_far) / max(self.smoothing, 1e-300)
-            out += steep * np.eye(k) - cone.T @ cone
+            out += steep * np.eye(k) - cone
         return out + horizon * self.ridge * np.eye(k)
 
     def support(self, row: base.Vector, x: base.Vector, height: float) -> float:

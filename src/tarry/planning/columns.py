@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 # In order of preference; compared in lower case, with anything but letters and digits as an underscore.
 DECIDED = (
     *("decided_at", "decision_at", "decision_time", "decided", "decision", "created_at", "created", "requested_at"),
-    *("request_time", "started_at", "start_time", "start", "opened_at", "clicked_at", "click_time", "issued_at"),
-    *("timestamp", "event_time", "time", "date"),
+    *("request_time", "shown_at", "served_at", "sent_at", "started_at", "start_time", "start", "opened_at"),
+    *("clicked_at", "click_time", "issued_at", "timestamp", "event_time", "time", "date"),
 )
 FEEDBACK = (
     *("feedback_at", "feedback_time", "feedback", "label_at", "label_time", "labelled_at", "labeled_at", "outcome_at"),
     *("outcome_time", "outcome", "arrived_at", "arrival_time", "arrived", "converted_at", "conversion_time"),
-    *("completed_at", "resolved_at", "closed_at", "finished_at", "finish_time", "ended_at", "end_time", "end", "label"),
+    *("completed_at", "resolved_at", "closed_at", "finished_at", "finish_time", "ended_at", "end_time", "end"),
+    *("clicked_at", "click_time", "label"),  # clicks are decisions where nothing before them is
 )
 PARQUET = (".parquet", ".pq")
 SEPARATORS = ",;\t|"  # of those that a header has equally often the first
@@ -32,6 +33,7 @@ NOTHING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "NaT", "\\N"]
 _DAY = r"^\s*(?<one>\d{1,2})[/.\-](?<two>\d{1,2})[/.\-](?<year>\d{4})"
 _TIME = r"(?:[ T,]+(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2}(?:\.\d+)?))?\s*(?<half>[AaPp])?[Mm]?)?\s*$"
 _YEAR_FIRST = r"^\s*\d{4}\D"
+_CODE, _LONG = r"^\s*[+-]?0\d+\s*$", r"^[+-]?\d{16,}$"  # 0012 is a name; many digits do not fit into a float
 
 
 class Columns(NamedTuple):
@@ -50,11 +52,13 @@ def read_columns(
     *,
     also: Sequence[str] | None = (),
     role: str = "feedback",
+    label: str | None = None,
 ) -> Columns:
     """Read the columns of these names, or of usual ones; ``day_first`` says how 9/1/2024 is meant.
 
-    ``also`` are columns to read beside them, None for all: as numbers where all of one are, else as texts. ``role`` is
-    what messages call the second one.
+    ``also`` are columns to read beside them, None for all: as numbers where all of one are, else as texts; those with
+    leading zeros are names, and so are whole numbers beyond 64 bits. ``role`` is what messages call the second one, and
+    ``label`` a column of labels, which is not taken for one of times.
     Raise ValueError where there is no such file or column, or the order of day and month is not known.
     """
     import polars as pl
@@ -71,8 +75,7 @@ def read_columns(
             case other:
                 raise ValueError(f"{path} ends in {other!r}: give a file that ends in .csv, .tsv or .parquet")
         names = lazy.collect_schema().names()
-        start = find_column(names, decided, DECIDED, "decided")
-        end = find_column(names, feedback, FEEDBACK, role, start)
+        start, end = find_times(names, decided, feedback, role, label)
         others = names if also is None else also
         gone = next((name for name in others if name not in names), None)
         if gone is not None:
@@ -81,7 +84,8 @@ def read_columns(
     except (pl.exceptions.PolarsError, OSError) as error:
         raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
     texts = {name: frame[name] for name in frame.columns if frame[name].dtype == pl.String}
-    read = {name: _numbers(text, separator) for name, text in texts.items()}
+    codes = {n for n, text in texts.items() if n not in (start, end) and text.str.contains(_CODE).any()}
+    read = {name: None if name in codes else _numbers(text, separator) for name, text in texts.items()}
     words = {name: text for name, text in texts.items() if read[name] is None}
     # What else the log holds may be any text, and has to be a date only where it cannot be meant otherwise.
     dates = {n: text for n, text in words.items() if n in (start, end) or text.str.contains(_YEAR_FIRST).all()}
@@ -96,22 +100,28 @@ def _separator(path: Path) -> str:
     return max(SEPARATORS, key=header.count)
 
 
-def find_column(
-    names: list[str], given: str | None, usual: tuple[str, ...], role: str, taken: str | None = None
-) -> str:
+def find_times(
+    names: list[str], decided: str | None, feedback: str | None, role: str = "feedback", label: str | None = None
+) -> tuple[str, str]:
+    """Return the columns of decisions and of feedback, as they were named or by usual names; never that of labels."""
+    start = _find(names, decided, DECIDED, "decided", (label,))
+    return start, _find(names, feedback, FEEDBACK, role, (start, label))
+
+
+def _find(names: list[str], given: str | None, usual: tuple[str, ...], role: str, taken: tuple[str | None, ...]) -> str:
     """Return the column that was named, or the first with a usual name; raise ValueError where there is none."""
     shown = ", ".join(map(repr, names)) or "none"
     if given is not None:
-        if given == taken:
-            raise ValueError(f"{given!r} cannot be both columns, of decisions and of feedback: name two")
+        if given in taken:
+            raise ValueError(f"{given!r} cannot be both columns, that of {role} and another: name two")
         if given not in names:
             raise ValueError(f"there is no column {given!r} for {role}: the log has {shown}")
         return given
-    plain = {re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_"): name for name in reversed(names) if name != taken}
+    plain = {re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_"): name for name in reversed(names) if name not in taken}
     for candidate in usual:
         if candidate in plain:
             return plain[candidate]
-    event = "decision" if role == "decided" else role
+    event = {"decided": "decision", "labelled": "label"}.get(role, role)
     raise ValueError(
         f"no column looks like the time of the {event}; the columns are {shown}: name it ({role}=, --{role})"
     )
@@ -129,7 +139,7 @@ def _numbers(text: pl.Series, separator: str) -> pl.Series | None:
     for kind in (pl.Int64, pl.Float64):
         numbers = plain.cast(kind, strict=False)
         if numbers.null_count() == text.null_count():
-            return numbers
+            return numbers if kind == pl.Int64 or not plain.str.contains(_LONG).any() else None
     return None
 
 

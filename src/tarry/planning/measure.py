@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tarry.checks import as_positive
-from tarry.delays.base import Delays, Listed, array, backlog_of
+from tarry.delays.base import Delays, Unheard, array, backlog_of
 from tarry.game.replay import Replay, replay
 from tarry.outcomes import Fate
 from tarry.planning.policies import TAIL, Conditions, Policy, chances_of
@@ -28,11 +28,11 @@ def comes_in_time(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.asarray(np.arange(1, values.size + 1) + values < values.size)
 
 
-def unheard_after(values: NDArray[np.int64]) -> Listed:
+def unheard_after(values: NDArray[np.int64]) -> Unheard:
     """Return these delays, but that feedback which comes after the last decision never comes."""
     never = values.size - np.arange(values.size)  # the round past the last
     late = ~comes_in_time(values)
-    return Listed.make(np.where(late, never, values), int(late.sum()))
+    return Unheard.make(np.where(late, never, values), int(late.sum()))
 
 
 class Workload(NamedTuple):
@@ -108,8 +108,10 @@ def measure(policy: Policy, work: Workload, capacity: int) -> Figures | None:
         weight = float(np.concatenate([run.weights.mean for run in runs]).mean()) * horizon / int(in_time.sum())
         seen = float(fates[:, Fate.USED].mean()) / horizon
         moment, error = _second_moment(runs, in_time, work.sizes)
-    total = 1.0 if work.sizes is not None else weight  # on average what arrives adds up to all sizes
-    effective = total**2 / moment if moment > 0 else 0.0
+    effective = weight**2 / moment if moment > 0 else 0.0
+    if work.sizes is not None and moment > 0:
+        # On average what arrives adds up to all sizes, and the moment is at least 1; in few replays it may be less.
+        effective = min(1.0, 1.0 / moment)
     return Figures(
         capacity=capacity,
         scheduler=policy.name,

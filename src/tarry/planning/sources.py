@@ -20,7 +20,7 @@ from tarry.delays.trace import Times, Trace, as_times, trace
 from tarry.errors import ArgumentError
 from tarry.planning.columns import PARQUET, read_columns
 from tarry.planning.plan import Plan, plan
-from tarry.times import AT_ARRIVAL, SECONDS, as_length, as_release, read_length
+from tarry.times import AT_ARRIVAL, SECONDS, as_length, as_release, check_unit, read_length, without_unit
 
 REFUSE, DROP, END = MISSING = ("refuse", "drop", "end")  # what an empty feedback time may mean without a window
 DAY = np.timedelta64(1, "D")
@@ -118,15 +118,14 @@ def _release(window: Any, release: str | None) -> str | None:
 
 def _settled(decided: Times, feedback: Times, window: Any, at_arrival: bool) -> Times:
     """Return when decisions are settled: their windows have ended or, at arrival, feedback came before that."""
-    if isinstance(window, str) and (read := read_length(window)) and not read[1]:
-        window = read[0]  # a number, as if it were not a text
-    is_number = isinstance(window, (int, float))
-    if (decided.values.dtype.kind == "M") == is_number:
-        problem, remedy = "must be a number in the unit of the columns, which hold no dates", ""
-        if is_number:
-            problem, remedy = "needs a unit where the log has dates", f"write {window:g}d for days"
-        raise ArgumentError("window", problem, window, remedy)
-    length = as_positive(window, "window") if is_number else np.timedelta64(as_length(window, "window"), "us")
+    length: Any = without_unit(window)
+    if decided.values.dtype.kind == "M":
+        check_unit(window)
+        length = np.timedelta64(as_length(window, "window"), "us")
+    elif length is None:
+        raise ArgumentError("window", "must be a number in the unit of the columns, which hold no dates", window)
+    else:
+        as_positive(length, "window")
     ended = decided.values + length
     if at_arrival:
         ended = np.where(feedback.missing | (feedback.values > ended), ended, feedback.values)

@@ -47,6 +47,4 @@ def save_case(made: Comparison, path: Path) -> Path:
     """Write a page with the table and what to take; return the absolute path."""
     if path.suffix.lower() != ".html":
         raise ValueError(f"a page is written as .html, got {path.name!r}")
-    return save_page(
-        Page("Which policy, on this log?", [made.facts, made.recommendation], parts=[case_table(made)]), path
-    )
+    return save_page(Page("Which policy, on this log?", [made.facts, *made.advice], parts=[case_table(made)]), path)

@@ -17,7 +17,7 @@ from tarry.adapters import river as late
 
 def test_live_recovers_the_truth_only_with_weights():
     def learn(change):
-        model = late.LateLabels(Mean(change), CAPACITY, on="i", seed=1)
+        model = late.LateLabels(Mean(change), CAPACITY, on="i", seed=1, split=None)
         for i, y in events():
             if y is None:
                 model.predict_one({"i": i})

@@ -178,7 +178,7 @@ def test_evaluation_recovers_the_truth_only_with_weights():
     def learn(change):
         model = Mean(change)
         times = {"delay": lambda x, y: wait(y)}
-        late.progressive_val_score(data, model, metrics.MAE(), capacity=CAPACITY, seed=1, **times)
+        late.progressive_val_score(data, model, metrics.MAE(), capacity=CAPACITY, seed=1, split=None, **times)
         return model.predict_one({})
 
     assert_weights_matter(learn)

@@ -14,8 +14,8 @@ from river import base, compose
 from river.active.base import ActiveLearningClassifier
 
 from tarry.adapters.waiting import LateModel, Sizer, Waiting, Window
-from tarry.adapters.weighing import DEFAULT, SPLIT, Weighing
 from tarry.live import Ticket
+from tarry.live.weighing import DEFAULT, SPLIT, Weighing
 from tarry.schedulers.base import Scheduler
 
 Features = dict[Any, Any] | str  # strings are what River's text pipelines take
@@ -46,8 +46,8 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
     decision it answers and the capacity could not apply (with ``capacity=None`` it is a label that came at once).
 
     ``size``, a function of the features, says what a decision counts for, such as the value of a basket.
-    ``weights="relative"`` divides a weight by the mean weight so far, so that the model's step keeps its meaning;
-    ``"tempered"`` divides by less, ``"unbiased"`` by nothing. Weights of two and more are told in calls of about
+    ``weights="tempered"`` divides a weight by √(Σw²/Σw) so far, so that the model's step suits as many decisions;
+    ``"relative"`` by the mean weight, ``"unbiased"`` by nothing. Weights of two and more are told in calls of about
     ``split``; what is above ``max_weight`` is cut, which biases.
 
     ``window`` is how long a decision waits, such as ``"30d"``: :meth:`advance` learns from those whose windows have

@@ -17,10 +17,10 @@ from river import base, metrics, stream, utils
 
 from tarry.adapters.river.late_labels import LateLabels, check_label, check_weight, check_weighted, step_of
 from tarry.adapters.waiting import Seed, Sizer, check_sizer, make_slots
-from tarry.adapters.weighing import DEFAULT, SPLIT, Weighing
 from tarry.checks import as_int
 from tarry.live.core import Slots
 from tarry.live.logs import AT_END
+from tarry.live.weighing import DEFAULT, SPLIT, Weighing
 from tarry.schedulers.base import Scheduler
 
 Moment = str | Callable[..., Any] | None
@@ -66,7 +66,7 @@ def iter_progressive_val_score(
     ...     datasets.Phishing(), model, metrics.Accuracy(), delay=100, step=1250, capacity=20, seed=1
     ... ):
     ...     print(report)
-    {'Accuracy': Accuracy: 57.52%, 'Step': 1250, 'Samples used': 230}
+    {'Accuracy': Accuracy: 61.28%, 'Step': 1250, 'Samples used': 230}
     """
     if isinstance(model, LateLabels):
         raise ValueError("the evaluation does the waiting itself: give the bare model, and capacity=… beside it")

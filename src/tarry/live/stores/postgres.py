@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
-from zlib import crc32
 
 from tarry.errors import Missing, StoreError
 from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, remade_head
@@ -114,20 +113,19 @@ class Postgres:
             if written is None or written[0] >= FORMAT:
                 return  # somebody was faster
             is_first = written[0] == 1
-            heads, data = ("tarry_heads", "slots") if is_first else (f"tarry_{STATE}", "data")
+            heads, data = ("tarry_heads", "0, slots") if is_first else (f"tarry_{STATE}", "h.checksum, data")
             run(f"LOCK TABLE {heads} IN ACCESS EXCLUSIVE MODE")
             wanted = (
-                f"SELECT number, configuration, version, {data} FROM tarry_sessions JOIN {heads} ON number = session"
+                f"SELECT number, configuration, s.checksum, version, {data} FROM tarry_sessions s "
+                f"JOIN {heads} h ON number = session"
             ) + ("" if is_first else f" WHERE chunk = {HEAD}")
-            for number, text, version, found in run(wanted).fetchall():
-                new = upgraded(text)
-                row = (new, crc32(new.encode()), number)
-                run(_RECONFIGURE, row)
+            for number, text, checksum, version, of_head, found in run(wanted).fetchall():
+                run(_RECONFIGURE, (*upgraded((text, checksum), self.where), number))
                 wanted = "SELECT coalesce(sum(checksum), 0) FROM tarry_{} WHERE session = %s AND chunk >= 0"
                 sums = [run(wanted.format(region), (number,)).fetchone() for region in REGIONS]
                 total = sum(int(one[0]) for one in sums if one)
-                slots = found.to_bytes(4, "little") if is_first else found
-                run(_UPSERT.format(STATE), (number, *remade_head(version, slots, total)))
+                head = Chunk(HEAD, version, of_head, found.to_bytes(4, "little") if is_first else found)
+                run(_UPSERT.format(STATE), (number, *remade_head(head, total, self.where)))
             run("DROP TABLE IF EXISTS tarry_heads")
             run("UPDATE tarry_format SET version = %s", (FORMAT,))
 

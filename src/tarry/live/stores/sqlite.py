@@ -13,7 +13,6 @@ from pathlib import Path
 from struct import unpack_from
 from typing import Any
 from weakref import WeakSet
-from zlib import crc32
 
 from tarry.errors import Missing, StoreError
 from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, remade_head
@@ -104,7 +103,7 @@ class SQLite:
                 if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                     raise StoreError(_EMPTY.format(self.path))
                 if version < FORMAT:
-                    _upgrade(database)
+                    _upgrade(database, self.where)
                 for setting in (f"synchronous = {self._synchronous}", "fullfsync = 1", "checkpoint_fullfsync = 1"):
                     database.execute(f"PRAGMA {setting}")
             except BaseException:  # whoever keeps the error must not keep the file locked
@@ -283,20 +282,20 @@ def _switch_to_log(database: sqlite3.Connection, path: Path) -> None:
         raise StoreError(f"{problem}, so readers would wait for writers: put the file on a local disk")
 
 
-def _upgrade(database: sqlite3.Connection) -> None:
+def _upgrade(database: sqlite3.Connection, where: str) -> None:
     """Bring a file of an earlier format to this one, in one transaction."""
     run = database.execute
     run("BEGIN IMMEDIATE")
     try:
         if run("PRAGMA user_version").fetchone()[0] < FORMAT:  # nobody was faster
-            for number, text in run("SELECT number, configuration FROM tarry_sessions").fetchall():
-                new, place = upgraded(text), number << _BITS
-                values = (new, crc32(new.encode()), number)
+            for number, *stored in run("SELECT number, configuration, checksum FROM tarry_sessions").fetchall():
+                place = number << _BITS
+                values = (*upgraded((stored[0], stored[1]), where), number)
                 run("UPDATE tarry_sessions SET configuration = ?, checksum = ? WHERE number = ?", values)
-                version, data = run("SELECT version, data FROM tarry_state WHERE place = ?", (place,)).fetchone()
+                found = run("SELECT version, checksum, data FROM tarry_state WHERE place = ?", (place,)).fetchone()
                 wanted = "SELECT total(checksum) FROM tarry_{} WHERE place > ? AND place < ?"
                 sums = [run(wanted.format(name), (place, place + (1 << _BITS))).fetchone() for name in REGIONS]
-                head = remade_head(version, data, int(sum(found[0] for found in sums)))
+                head = remade_head(Chunk(HEAD, *found), int(sum(one[0] for one in sums)), where)
                 row = (*head[1:], place)
                 run("UPDATE tarry_state SET version = ?, checksum = ?, data = ? WHERE place = ?", row)
             run(f"PRAGMA user_version = {FORMAT}")

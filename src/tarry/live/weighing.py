@@ -1,4 +1,4 @@
-"""What a model is told of a weight: over the mean, tempered or as it is, at most so much, and in how many calls."""
+"""What a model is told of a weight: tempered, over the mean or as it is, at most so much, and in how many calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tarry.live.core import Slots
 logger = logging.getLogger("tarry")
 
 RELATIVE, TEMPERED, UNBIASED = WEIGHTS = ("relative", "tempered", "unbiased")
-DEFAULT = RELATIVE  # of models; lines for Vowpal Wabbit know no other but unbiased
+DEFAULT = TEMPERED  # of models that take steps; lines for Vowpal Wabbit, which fits each label, are relative
 SPLIT = 1.0  # the weight that a call is to have: an ordinary label's
 LONG = 0.1  # weight times step from which there is a warning: ten labels at River's default step of 0.01
 HEAVY = 2.0  # weights below are no news to a step
@@ -22,10 +22,11 @@ FEW_ROWS, MUCH_CUT = 100, 0.01  # rows before anything is said of what max_weigh
 class Weighing:
     """How the weight of a label becomes the weights of calls that teach a model.
 
-    ``weights="relative"`` divides by the mean weight of the rows given out so far; ``"tempered"`` by the root of
-    Σw²/Σw, so that more is learnt from as many rows; ``"unbiased"`` leaves the weight as it is. Where every weight is 1
-    all three are 1. What is above ``max_weight`` is cut, which biases. A weight of at least twice ``split`` is told in
-    several calls, the most that leave each at least ``split``; None tells it at once.
+    ``weights="tempered"`` divides by √(Σw²/Σw) over the rows given out so far: the divisor with which a step tuned for
+    Σw labels of weight 1 has the least regret. ``"relative"`` divides by their mean weight, for penalties;
+    ``"unbiased"`` leaves the weight as it is. Where every weight is 1 all three are 1. What is above ``max_weight`` is
+    cut, which biases. A weight of at least twice ``split`` is told in several calls, the most that leave each at least
+    ``split``; None tells it at once.
 
     >>> Weighing("unbiased").calls(12.4)  # of 12.4/12 each
     12
@@ -80,12 +81,18 @@ class Weighing:
             self._warn_of(weight / count, step(model))
         return count
 
+    def steps(self, slots: Slots, weight: float) -> list[float]:
+        """Return the weights of the calls that tell a model of the last label that these slots have heard."""
+        told = self.of(slots, weight)
+        calls = self.calls(told)
+        return [told / calls] * calls
+
     def _warn_of(self, weight: float, length: Any) -> None:
         if isinstance(length, (int, float)) and weight * length >= LONG:
             self._has_warned = True
             logger.warning(
                 "a label of weight %.3g is told in one call to a model whose step is %.3g: together %.2g, where steps "
-                "are tuned for weights of about 1. Leave weights='relative' and split=1 as they are, or take a "
+                "are tuned for weights of about 1. Leave weights='tempered' and split=1 as they are, or take a "
                 "smaller step",
                 weight,
                 length,
