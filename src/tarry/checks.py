@@ -58,6 +58,9 @@ def as_level(value: Any) -> float:
     return float(value)
 
 
+_NARROWEST, _WIDEST = 1e-100, 1e100  # of a range: variances divide by its square, with masses beside it
+
+
 def as_range(low: Any, high: Any) -> tuple[float, float]:
     """Return the ends of a range of numbers."""
     for name, value in (("low", low), ("high", high)):
@@ -65,6 +68,8 @@ def as_range(low: Any, high: Any) -> tuple[float, float]:
             raise ArgumentError(name, "must be a finite number", value)
     if not low < high:
         raise ArgumentError("high", f"must be above low={low!r}", high)
+    if not _NARROWEST <= float(high) - float(low) <= _WIDEST:
+        raise ArgumentError("high", f"must be {_NARROWEST:g} to {_WIDEST:g} above low={low!r}", high)
     return float(low), float(high)
 
 

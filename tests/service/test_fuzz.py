@@ -106,3 +106,11 @@ def test_moments_that_are_too_late(served, moment):
     served.call("POST", "/v1/joins/windows", {"capacity": 2, "window": 100})
     status, problem = served.call("POST", "/v1/joins/windows/advance", {"now": moment})
     assert (status, "must be a moment" in problem["detail"]) == (422, True)
+
+
+@pytest.mark.parametrize("ends", ["low=0&high=1e308", "low=-1e308&high=1e308", "low=0&high=5e-324"])
+def test_ranges_too_wide_or_too_narrow_for_an_estimate(served, join, ends):
+    served.call("POST", f"{join}/decide", {"decisions": [{"id": "a"}, {"id": "b"}]})
+    served.call("POST", f"{join}/label", {"labels": [{"id": "a", "label": 1}, {"id": "b", "label": 0}]})
+    status, problem = served.call("GET", f"{join}/estimate?{ends}")
+    assert (status, problem.get("name")) == (422, "high")
