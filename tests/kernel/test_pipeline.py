@@ -55,7 +55,7 @@ def test_callers_are_linked_before_what_they_call():
 
 @pytest.mark.jit(only=True)
 def test_an_entry_holds_one_function_beside_its_wrapper(monkeypatch):
-    monkeypatch.setattr("tarry.kernel.cache.make_folder", lambda _: None)
+    monkeypatch.setattr("tarry.kernel.compile.make_folder", lambda _: None)
     made = Entry(lambda values: halve_all(values) + halve(3.0))
     values = np.arange(4.0)
     assert made.dispatcher_for()(values) == 4.5
@@ -68,7 +68,7 @@ def test_an_entry_holds_one_function_beside_its_wrapper(monkeypatch):
 
 @pytest.mark.jit(only=True)
 def test_a_step_is_optimised_in_the_entry_alone(monkeypatch):
-    monkeypatch.setattr("tarry.kernel.cache.make_folder", lambda _: None)
+    monkeypatch.setattr("tarry.kernel.compile.make_folder", lambda _: None)
     optimised, optimise = [], pipeline.JITCodeLibrary._optimize_final_module
 
     def note(library):
@@ -118,7 +118,7 @@ def test_closures_in_steps_compile():
 @pytest.mark.parametrize("patience", [0.0, 60.0])
 def test_compiling_is_told_where_it_takes_long(patience, monkeypatch, caplog):
     monkeypatch.setattr(pipeline, "PATIENCE", patience)
-    monkeypatch.setattr("tarry.kernel.cache.make_folder", lambda _: None)
+    monkeypatch.setattr("tarry.kernel.compile.make_folder", lambda _: None)
 
     def play_slowly(x):
         return halve(x) + halve(2 * x)
@@ -218,7 +218,7 @@ def test_a_step_that_only_dropped_code_called_before_is_there_for_others():
 
 @pytest.mark.jit(only=True)
 def test_a_step_is_compiled_once_whoever_calls_it(monkeypatch):
-    monkeypatch.setattr("tarry.kernel.cache.make_folder", lambda _: None)
+    monkeypatch.setattr("tarry.kernel.compile.make_folder", lambda _: None)
     compiled, compile_it = [], pipeline.StepCompiler.compile_extra
 
     def note(compiler, function):
