@@ -1,10 +1,6 @@
 """Requests made up from the OpenAPI description: no 5xx, no answer that it does not document.
 
-<<<<<<< HEAD
 ``python tests/support/fuzz_service.py 20000`` makes about that many, and prints what Schemathesis found; a second
-=======
-``python tests/support/fuzz_service.py 20000`` makes about that many, and prints what Schemathesis found. A second
->>>>>>> main
 number is the seed.
 """
 
