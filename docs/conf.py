@@ -99,9 +99,18 @@ def skip_others(app: Any, what: str, name: str, thing: Any, skip: bool, options:
     return True if is_field or is_theirs else None
 
 
-def keep_bars(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Have norms and absolute values, |x|, printed as they stand: the markup takes bars for substitutions."""
-    lines[:] = [line if "``" in line else line.replace("|", "\\|") for line in lines]
+def keep_formulas(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Have formulas printed as they stand: indented lines as code, and bars, which the markup would take for marks."""
+    kept: list[str] = []
+    for line in lines:
+        is_formula = line.startswith("    ")
+        if is_formula and not (kept and (kept[-1].startswith("    ") or kept[-1] != "")):
+            kept += ["::", ""]
+        # Every other part lies between the marks of code, where nothing is marked up.
+        parts = line.split("``")
+        plain = "``".join(part if j % 2 else part.replace("|", "\\|") for j, part in enumerate(parts))
+        kept.append(line if is_formula else plain)
+    lines[:] = kept
 
 
 def write_commands(app: Any) -> None:
@@ -121,4 +130,4 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", write_reference)
     app.connect("builder-inited", write_commands)
     app.connect("autodoc-skip-member", skip_others)
-    app.connect("autodoc-process-docstring", keep_bars)
+    app.connect("autodoc-process-docstring", keep_formulas)

@@ -140,6 +140,7 @@ class DelayedGame(gymnasium.Env[Array, Array]):
         return origin, {"round": 0, "feedback": [], "expired": []} | self._disclosed()
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Play a round; return what is observed, minus its loss, whether the game is over, False, and facts."""
         if not hasattr(self, "_buffers"):
             raise ValueError("no game has begun: call reset() before step()")
         if self._t >= self._game.horizon:
