@@ -12,6 +12,7 @@ import typer
 
 from studies.cases import Case, clinical_case, flights_case, queue_case, save_page, save_pictures
 from studies.compare import compare_command
+from studies.figures import figures_command
 from studies.looks import looks_command
 from studies.measure import LearnerResult, Scores, quiet
 from studies.models import models_command
@@ -38,6 +39,7 @@ app.command("table1")(table1_command)
 app.command("compare")(compare_command)
 app.command("models")(models_command)
 app.command("looks")(looks_command)
+app.command("figures")(figures_command)
 
 First = Annotated[int | None, typer.Option(help="Take only the first so many decisions.")]
 Slots = Annotated[int | None, typer.Option(help="Slots (default: the case's own).")]
