@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from typing import Any
 from tarry import __version__
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))  # examples and studies stand beside the package
+sys.path[:0] = [str(HERE), str(HERE.parent)]  # pictured.py, and the studies beside the package
+# Tutorials start processes of their own, which import the same package.
+os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 project, author, copyright = "Tarry", "The Tarry developers", "The Tarry developers"
 version = release = __version__
@@ -21,7 +24,24 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx-mathjax-offline",
     "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
 ]
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/tutorials",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",  # every one is executed
+    "image_scrapers": ("pictured.scrape",),
+    "reset_modules": (),
+    "capture_repr": ("_repr_html_", "__repr__"),
+    "ignore_repr_types": r"tarry|altair",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "min_reported_time": 1e9,  # how long a tutorial took says something about this machine only
+    "within_subsection_order": "FileNameSortKey",
+}
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
