@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
 import sys
@@ -12,9 +11,11 @@ from typing import Any
 from tarry import __version__
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]  # pictured.py, and the studies beside the package
+sys.path[:0] = [str(HERE), str(HERE.parent)]  # modules beside this file, and the studies beside the package
 # Tutorials start processes of their own, which import the same package.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+from generated import write_pages  # noqa: E402
 
 project, author, copyright = "Tarry", "The Tarry developers", "The Tarry developers"
 version = release = __version__
@@ -39,6 +40,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,
+    "notebook_extensions": set(),
     "min_reported_time": 1e9,  # how long a tutorial took says something about this machine only
     "within_subsection_order": "FileNameSortKey",
 }
@@ -50,7 +52,7 @@ exclude_patterns = ["_site", "_templates"]
 html_theme = "furo"
 html_title = "Tarry"
 html_static_path = ["_static"]
-html_css_files = ["tarry.css"]
+html_css_files, html_js_files = ["tarry.css"], ["tarry.js"]
 html_show_sphinx = False
 pygments_style, pygments_dark_style = "friendly", "monokai"
 # Types are in the signatures; a second list of them says nothing more.
@@ -60,56 +62,6 @@ python_use_unqualified_type_names = True
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 suppress_warnings = ["myst.header"]  # some pages begin below the first level
-
-# Rooms in the order in which a reader meets them.
-ROOMS = ("live", "game", "players", "learners", "schedulers", "rates", "domains", "losses", "delays", "planning")
-ROOMS += ("experiments", "reports", "adapters", "testing", "theory", "errors")
-ADAPTERS = ("river", "sklearn", "torch", "vw", "gym")
-
-
-def public_names(module: Any) -> list[str]:
-    """Return the names that a module defines for others, as its ``__all__`` or its own classes and functions."""
-    listed = getattr(module, "__all__", None)
-    if listed is not None:
-        return [name for name in listed if not inspect.ismodule(getattr(module, name))]
-    return [
-        name
-        for name, thing in vars(module).items()
-        if not name.startswith("_") and getattr(thing, "__module__", "").startswith(module.__name__)
-    ]
-
-
-def directive(path: str, thing: Any) -> str:
-    """Return the directive that documents one name."""
-    if inspect.isclass(thing):
-        return f".. autoclass:: {path}\n   :members:\n"
-    return f".. auto{'function' if callable(thing) else 'data'}:: {path}\n"
-
-
-def write_reference(app: Any) -> None:
-    """Write a page of the API for each room, from what the room exports."""
-    folder = HERE / "reference" / "api"
-    folder.mkdir(exist_ok=True)
-    seen: set[int] = set()
-    for room in ROOMS:
-        names = [f"tarry.adapters.{name}" for name in ADAPTERS] if room == "adapters" else [f"tarry.{room}"]
-        parts = [f"tarry.{room}\n{'=' * (len(room) + 6)}\n"]
-        for name in names:
-            try:
-                module = importlib.import_module(name)
-            except ImportError:  # an adapter whose package is not installed
-                continue
-            title = f"\n{name}\n{'-' * len(name)}\n" if len(names) > 1 else ""
-            parts.append(f"{title}\n.. automodule:: {name}\n   :no-members:\n\n.. currentmodule:: {name}\n")
-            for public in public_names(module):
-                thing = getattr(module, public)
-                if id(thing) not in seen:  # every name once, in the first room that has it
-                    seen.add(id(thing))
-                    parts.append(directive(f"{name}.{public}", thing))
-        text = "\n".join(parts)
-        page = folder / f"{room}.rst"
-        if not page.exists() or page.read_text(encoding="utf-8") != text:
-            page.write_text(text, encoding="utf-8")
 
 
 def skip_others(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
@@ -133,21 +85,8 @@ def keep_formulas(app: Any, what: str, name: str, thing: Any, options: Any, line
     lines[:] = kept
 
 
-def write_commands(app: Any) -> None:
-    """Write the page of the command line from its own help."""
-    from typer.cli import get_docs_for_click
-    from typer.main import get_command
-
-    from tarry.cli.app import app as commands
-
-    command = get_command(commands)
-    text = get_docs_for_click(obj=command, ctx=command.make_context("tarry", [], resilient_parsing=True), name="tarry")
-    (HERE / "reference" / "commands.md").write_text(text, encoding="utf-8")
-
-
 def setup(app: Any) -> None:
     """Connect what is written before the pages are read."""
-    app.connect("builder-inited", write_reference)
-    app.connect("builder-inited", write_commands)
+    app.connect("builder-inited", write_pages, priority=100)  # before the gallery, whose pages link to these
     app.connect("autodoc-skip-member", skip_others)
     app.connect("autodoc-process-docstring", keep_formulas)

@@ -16,13 +16,11 @@ IMAGE = """
 
 def scrape(block: Any, names: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the markup of the charts that a block of code has made, each drawn for light and for dark pages."""
-    from altair import TopLevelMixin, Undefined
-
     held, shown = names["example_globals"], names.setdefault("charts_shown", set())
     made = []
     for chart in list(held.values()):
-        # Parts of a chart have no configuration of their own.
-        if isinstance(chart, TopLevelMixin) and chart["config"] is not Undefined and id(chart) not in shown:
+        # The charts that tarry.charts has dressed: others are parts of them.
+        if type(chart).__module__ == "tarry.charts" and hasattr(chart, "to_dict") and id(chart) not in shown:
             shown.add(id(chart))
             path = Path(next(names["image_path_iterator"])).with_suffix("")
             light = draw(chart, ground="transparent").decode()

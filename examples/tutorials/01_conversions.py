@@ -3,7 +3,7 @@ Conversions with a window
 =========================
 
 A shop shows an offer and learns later whether the visitor bought. Buyers take days; no purchase within 30 days counts
-as "no". The shop can follow 40 visitors at a time. This tutorial estimates the conversion rate while labels are still
+as "no". The shop can follow 100 visitors at a time. This tutorial estimates the conversion rate while labels are still
 coming in.
 """
 
@@ -29,7 +29,7 @@ buys_at = visits + draw.uniform(3, 25, 3_000)
 # -----------------------
 # ``window="30d"`` closes every decision after thirty days, and ``missing=0`` is the label of a visitor who has not
 # bought by then. ``advance`` returns the rows whose windows have ended: call it from a daily job.
-join = tarry.LabelJoin(capacity=40, window="30d", missing=0, rng=1)
+join = tarry.LabelJoin(capacity=100, window="30d", missing=0, rng=1)
 events = sorted([(at, 0, i) for i, at in enumerate(visits)] + [(buys_at[i], 1, i) for i in np.flatnonzero(buys)])
 rows, curve, day = [], [], 0
 for at, kind, i in events:
@@ -43,7 +43,7 @@ for at, kind, i in events:
     else:
         join.label(i + 1, 1, at=at * DAY)
 rows += join.advance(200 * DAY)
-print(f"{len(rows)} rows of {len(visits)} visits; at most 40 were followed at once")
+print(f"{len(rows)} rows of {len(visits)} visits; at most 100 were followed at once")
 
 # %%
 # The estimated rate
