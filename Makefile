@@ -6,7 +6,8 @@
 # fuzz: 20,000 requests to the service, made up from its description   soak: the service under load for half an hour
 # studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1 with its controls, quick: fails unless every line comes out as it should (a minute or two)
-# docs: the documentation as a site, out/site/index.html; a warning is an error
+# docs: the documentation as a site, out/site/index.html; tutorials are executed, a warning is an error, every page is opened
+# figures: the numbers and pictures of README and site, measured again
 # test-torch: the PyTorch adapter, and losses in PyTorch and JAX, on these themselves; the other checks do without
 PYTHON ?= python3
 VENV := .venv
@@ -17,7 +18,7 @@ INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 # The environment and Debian's packages are set up side by side.
 READY := $(MAKE) --no-print-directory --jobs=2 setup system
 
-.PHONY: setup system demo test test-all test-oldest studies table1 test-torch crash fuzz soak bench docs clean
+.PHONY: setup system demo test test-all test-oldest studies table1 test-torch crash fuzz soak bench docs figures clean
 
 setup: $(VENV)/.ready
 
@@ -95,7 +96,11 @@ $(VENV)/.ready-docs: $(VENV)/.ready
 
 docs: $(VENV)/.ready-docs
 	@$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs out/site
+	@$(BIN)/python tests/support/site.py out/site
 	@echo "out/site/index.html"
+
+figures: setup
+	@$(BIN)/python -m studies figures
 
 clean:
 	rm -rf $(VENV) $(OLDEST) build dist out

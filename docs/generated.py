@@ -111,15 +111,14 @@ def http_page() -> str:
     lines += ["`/v1/openapi.json`. [The service](../service.md) shows it by example.", ""]
     for path, methods in described["paths"].items():
         for method, operation in methods.items():
-            lines += [f"## `{method.upper()} {path}`", "", operation.get("summary", "") + ".", ""]
-            if operation.get("description"):
-                lines += [operation["description"].strip(), ""]
+            told = operation.get("description") or operation.get("summary", "") + "."
+            lines += [f"## `{method.upper()} {path}`", "", told.strip(), ""]
             given = operation.get("parameters", [])
             fields = [(one["name"], one["schema"], one.get("required"), one.get("description")) for one in given]
             body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
             lines += field_table("Asked", fields + schema_fields(body, schemas))
-            told = next((a for code, a in operation["responses"].items() if code.startswith("2")), {})
-            answer = told.get("content", {}).get("application/json", {}).get("schema", {})
+            good = next((a for code, a in operation["responses"].items() if code.startswith("2")), {})
+            answer = good.get("content", {}).get("application/json", {}).get("schema", {})
             lines += field_table("Answered", schema_fields(answer, schemas))
     return "\n".join(lines) + "\n"
 

@@ -1,12 +1,14 @@
-"""The code in README, docs and examples runs as shown, and every member is mentioned."""
+"""Code in README, docs and examples runs as shown, commands and links exist, and every member is mentioned."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -14,14 +16,20 @@ from types import ModuleType
 import pytest
 from marking import slow_but
 from sweeping import PAIR, sweep_of
+from typer.main import get_command
 
 from examples import DOMAINS, LEARNERS, LOSSES, SCHEDULERS
+from studies.__main__ import app as studies
 from tarry import delays
-from tarry.experiments import Folder, run_sweep
+from tarry.cli.app import COMMANDS, app, load
+from tarry.experiments import Folder, load_sweep, run_sweep
 
 ROOT = Path(__file__).parents[1]
-PLACES = (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))
-PAGES = {path.relative_to(ROOT).as_posix().removeprefix("docs/"): path.read_text(encoding="utf-8") for path in PLACES}
+PLACES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+# Written when the site is built.
+MADE = {f"reference/{name}.md" for name in ("commands", "http", "settings", "errors")} | {"gallery/index.rst"}
+NAMED = {path.relative_to(ROOT).as_posix().removeprefix("docs/"): path for path in PLACES}
+PAGES = {name: path.read_text(encoding="utf-8") for name, path in NAMED.items() if name not in MADE}
 
 
 def blocks(language):
@@ -32,6 +40,7 @@ def blocks(language):
 
 BLOCKS, SHELL_BLOCKS, SWEEPS = blocks("python"), blocks("sh"), blocks("toml")
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+TUTORIALS = sorted((ROOT / "examples" / "tutorials").glob("*.py"))
 
 
 def needs_torch(block):
@@ -77,6 +86,90 @@ def test_example_prints_what_is_shown(path):
     assert _output(command, ROOT) == path.with_suffix(".out").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+def test_tutorial_runs(path, tmp_path):
+    """As a script of its own; the site's build runs it too, and shows what it prints."""
+    assert _output([sys.executable, str(path)], tmp_path)
+
+
+@pytest.mark.parametrize("name", sorted(SWEEPS))
+def test_sweep_is_read(name, tmp_path):
+    if "[games" not in SWEEPS[name]:
+        pytest.skip("a part of a file")
+    file = tmp_path / "shown.toml"
+    file.write_text(SWEEPS[name], encoding="utf-8")
+    assert load_sweep(file).cells
+
+
+def shown_commands():
+    """Return the commands of Tarry in blocks of shell by page; continued lines are one."""
+    fence = re.compile(r"^```(?:sh|console|)\n(.*?)^```", flags=re.S | re.M)
+    line = re.compile(r"^(?:\$ )?(?:.*\| *)?((?:tarry|python -m studies) .*)$", flags=re.M)
+    found = [
+        (page, command)
+        for page, text in sorted(PAGES.items())
+        for block in fence.findall(text)
+        for command in line.findall(block.replace("\\\n", " "))
+    ]
+    return [(page, command) for page, command in found if "…" not in command and "$(" not in command]
+
+
+@pytest.mark.parametrize(("page", "command"), shown_commands())
+def test_shown_command_and_its_options_exist(page, command):
+    words = shlex.split(re.split(r" [|>]| >> | && ", command)[0], comments=True)
+    group, words = (studies, words[3:]) if words[0] == "python" else (tarry_commands(), words[1:])
+    parse(group, words)
+
+
+def test_unknown_options_are_noticed():
+    with pytest.raises(Exception, match="No such option"):
+        parse(tarry_commands(), ["plan", "orders.csv", "--window-length", "3d"])
+    with pytest.raises(AssertionError):
+        parse(tarry_commands(), ["plans"])
+
+
+@cache
+def tarry_commands():
+    command = get_command(app)
+    command.commands = command.commands | {name: load(name) for name in COMMANDS}
+    return command
+
+
+def parse(group, words):
+    """Have a command read its words without running it."""
+    command = get_command(group) if not hasattr(group, "make_context") else group
+    while hasattr(command, "commands"):
+        if not words or words[0].startswith("-"):
+            break
+        assert words[0] in command.commands, words[0]
+        command, words = command.commands[words[0]], words[1:]
+    context = command.context_class(command, info_name=command.name, resilient_parsing=False)
+    command.make_parser(context).parse_args(args=list(words))
+
+
+def anchors(text):
+    """Return the anchors of a page's headings, as GitHub and MyST make them."""
+    bare = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
+    made = [re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in re.findall(r"^#+ (.*)$", bare, re.M)]
+    return set(made)
+
+
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_links_lead_somewhere(page):
+    here = Path(page if page in ("README.md", "CONTRIBUTING.md") else f"docs/{page}").parent
+    for target, _, anchor in re.findall(r"\]\(([^)#\s]*)(#([^)\s]+))?\)", re.sub(r"`[^`]*`", "", PAGES[page])):
+        if target.startswith(("http", "mailto")):
+            continue
+        path = os.path.normpath(here / target) if target else ""
+        inside = path.removeprefix("docs/") if target else page
+        if inside in MADE or inside.startswith(("gallery/", "reference/api/")):
+            continue
+        assert not target or (ROOT / path).exists(), target
+        if anchor:
+            assert anchor in anchors(PAGES[inside]), f"{inside}#{anchor}"
+
+
 def test_docs_show_the_plan_of_the_example():
     """Its sentences, and every row of the table that stands there."""
     told = (ROOT / "examples" / "04_plan.out").read_text(encoding="utf-8")
@@ -94,8 +187,8 @@ def test_docs_show_the_plan_of_the_example():
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("sh") is None, reason="there is no shell")
-def test_shell_block_of_live_runs(tmp_path):
-    (block,) = (text for name, text in SHELL_BLOCKS.items() if name.startswith("live.md"))
+def test_shell_block_runs(tmp_path):
+    (block,) = (text for name, text in SHELL_BLOCKS.items() if name.startswith("howto/shell.md"))
     command = f'set -e\ntarry() {{ "{sys.executable}" -m tarry "$@"; }}\n{block}'
     assert "naive" in _output(["sh", "-c", command], tmp_path)
     assert (tmp_path / "audit.json").exists()

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 import tarry
-from tarry.charts import dressed
+from tarry.charts import INK, dressed
 
 draw = np.random.default_rng(4)
 DAY = 86_400.0
@@ -52,7 +52,11 @@ print(f"{len(rows)} rows of {len(visits)} visits; at most 100 were followed at o
 # first window ends there is no estimate.
 curve = [point for point in curve if not np.isnan(point["rate"])]
 base = alt.Chart(alt.Data(values=curve)).encode(x=alt.X("day:Q"))
-truth = alt.Chart(alt.Data(values=[{"rate": float(buys.mean())}])).mark_rule(strokeDash=[5, 4]).encode(y="rate:Q")
+truth = (
+    alt.Chart(alt.Data(values=[{"rate": float(buys.mean())}]))
+    .mark_rule(color=INK, strokeDash=[5, 4])
+    .encode(y="rate:Q")
+)
 band = base.mark_area(opacity=0.25, color="#0072B2").encode(y=alt.Y("low:Q", title="conversion rate"), y2="high:Q")
 line = base.mark_line(color="#0072B2").encode(y="rate:Q")
 chart = dressed(
@@ -60,8 +64,7 @@ chart = dressed(
 )
 
 # %%
-# Compare with two habits: average the labels that have come by day 60, or count visitors without a purchase as "no"
-# at once.
+# A common habit counts visitors without a purchase as "no" at once. On day 60 that is too low:
 come = buys & (buys_at < 60)
 quick = come[visits < 60].mean()
 pl.DataFrame(

@@ -19,7 +19,7 @@ import polars as pl
 
 import tarry
 from studies.streams import clinical
-from tarry.charts import dressed
+from tarry.charts import INK, dressed
 
 stream = clinical()
 entered = stream.times * 60
@@ -53,7 +53,11 @@ summary.with_columns(pl.col("mortality").round(1))
 # ---------------------------
 # Drop oldest gives up exactly the patients who live long. Drop newest fills up with one cohort and refuses everybody
 # else. VarOpt differs from run to run, around the truth: each dot is one run.
-truth = alt.Chart(alt.Data(values=[{"mortality": stream.mean}])).mark_rule(strokeDash=[5, 4]).encode(x="mortality:Q")
+truth = (
+    alt.Chart(alt.Data(values=[{"mortality": stream.mean}]))
+    .mark_rule(color=INK, strokeDash=[5, 4])
+    .encode(x="mortality:Q")
+)
 dots = (
     alt.Chart(alt.Data(values=found))
     .mark_point(size=60, color="#0072B2")

@@ -71,4 +71,4 @@ print(f"{learnt} of {len(X)} rows learnt from; accuracy {model.score(X, y):.2f}"
 #    late.step()  # what is left in the batch
 
 # %%
-# :doc:`/adapters` says what a model is told of a weight, and has windows, Vowpal Wabbit and Gymnasium.
+# :doc:`/adapters` says which weight a model receives, and has windows, Vowpal Wabbit and Gymnasium.

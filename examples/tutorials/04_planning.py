@@ -48,5 +48,5 @@ shown.select("capacity", pl.col("seen", "effective", "error_factor").round(3))
 chart = plan.plot()
 
 # %%
-# From a shell: ``tarry plan orders.csv --target 50%``, and ``--window 30d`` if no news is news by then.
+# From a shell: ``tarry plan orders.csv --target 50%``, and ``--window 30d`` if silence counts as an answer by then.
 # :doc:`/planning` has models of delays for when there is no log, and says how good the figures are.

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 import tarry
-from tarry.charts import dressed
+from tarry.charts import INK, dressed
 
 weights = np.array([1.0, 1.0, 2.0, 4.0, 1.0])
 
@@ -52,7 +52,7 @@ bars = (
         color=alt.Color("part:N", title=None, scale=alt.Scale(range=["#56B4E9", "#0072B2"])),
     )
 )
-line = alt.Chart(alt.Data(values=[{"weight": theta}])).mark_rule(strokeDash=[5, 4]).encode(y="weight:Q")
+line = alt.Chart(alt.Data(values=[{"weight": theta}])).mark_rule(color=INK, strokeDash=[5, 4]).encode(y="weight:Q")
 overflow = dressed(alt.layer(bars, line).properties(width=420, height=200), "One overflow; dashed: the threshold")
 
 # %%

@@ -9,12 +9,18 @@ from __future__ import annotations
 import argparse
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 LONG = 25  # words
-GENERATED = ("docs/reference/commands.md", "docs/reference/http.md", "docs/reference/settings.md", "docs/reference/errors.md")
+GENERATED = (
+    "docs/reference/commands.md",
+    "docs/reference/http.md",
+    "docs/reference/settings.md",
+    "docs/reference/errors.md",
+)
 # What we do not write, and what we write instead. Patterns are matched in prose alone, without regard to case.
 AVOIDED = {
     r"whoever": "name the person or the program",
@@ -100,7 +106,11 @@ def sentences_of(prose: str) -> list[str]:
     for paragraph in re.split(r"\n\s*\n", prose):
         flat = " ".join(paragraph.split())
         flat = re.sub(r"\b(e\.g|i\.e|et al|cf|vs|s\.d|s\.e|Comm|Eq|no)\.", r"\1", flat)
-        found += [part for part in re.split(r"(?<=[.!?:;])\s+(?=[A-Z“\"(0-9−-]|$)|(?<=[.!?])\s+", flat) if len(words_of(part)) > 2]
+        found += [
+            part
+            for part in re.split(r"(?<=[.!?:;])\s+(?=[A-Z“\"(0-9−-]|$)|(?<=[.!?])\s+", flat)
+            if len(words_of(part)) > 2
+        ]
     return found
 
 
@@ -154,18 +164,24 @@ def main() -> None:
     parser.add_argument("--worst", type=int, default=0, help="list so many of the longest sentences of each page")
     parser.add_argument("--avoided", action="store_true", help="list avoided words")
     given = parser.parse_args()
-    texts = {name: text for name, text in read_pages(given.at).items() if not given.pages or any(p in name for p in given.pages)}
+    texts = {
+        name: text
+        for name, text in read_pages(given.at).items()
+        if not given.pages or any(p in name for p in given.pages)
+    }
     pages = [page for name, text in texts.items() if (page := measure(name, text))]
-    print(f"{'page':44} {'words':>7} {'sentences':>9} {'a sentence':>10} {'over 25':>7} {'ease':>6}")
+    sys.stdout.write(f"{'page':44} {'words':>7} {'sentences':>9} {'a sentence':>10} {'over 25':>7} {'ease':>6}\n")
     for page in [*pages, whole(pages)]:
         mean = page.words / len(page.sentences)
-        print(f"{page.name:44} {page.words:7} {len(page.sentences):9} {mean:10.1f} {len(page.long):7} {page.ease:6.1f}")
+        sys.stdout.write(
+            f"{page.name:44} {page.words:7} {len(page.sentences):9} {mean:10.1f} {len(page.long):7} {page.ease:6.1f}\n"
+        )
         if given.worst and page.name != "all":
             for sentence in sorted(page.long, key=lambda one: -len(words_of(one)))[: given.worst]:
-                print(f"    {len(words_of(sentence))}: {sentence}")
+                sys.stdout.write(f"    {len(words_of(sentence))}: {sentence}\n")
         if given.avoided and page.name != "all":
             for told in avoided_in(texts[page.name], is_script=page.name.endswith(".py")):
-                print(f"    ! {told}")
+                sys.stdout.write(f"    ! {told}\n")
 
 
 if __name__ == "__main__":
