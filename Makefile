@@ -96,7 +96,7 @@ $(VENV)/.ready-docs: $(VENV)/.ready
 
 docs: $(VENV)/.ready-docs
 	@$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs out/site
-	@$(BIN)/python tests/support/site.py out/site
+	@$(BIN)/python tests/support/site_check.py out/site
 	@echo "out/site/index.html"
 
 figures: setup

@@ -16,6 +16,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]  # modules beside this file, and th
 os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 from generated import write_pages  # noqa: E402
+from typeset import typeset_page  # noqa: E402
 
 project, author, copyright = "Tarry", "The Tarry developers", "The Tarry developers"
 version = release = __version__
@@ -88,5 +89,6 @@ def keep_formulas(app: Any, what: str, name: str, thing: Any, options: Any, line
 def setup(app: Any) -> None:
     """Connect what is written before the pages are read."""
     app.connect("builder-inited", write_pages, priority=100)  # before the gallery, whose pages link to these
+    app.connect("source-read", typeset_page)
     app.connect("autodoc-skip-member", skip_others)
     app.connect("autodoc-process-docstring", keep_formulas)

@@ -1,4 +1,4 @@
-"""Open every page of the built site in Chromium: `python tests/support/site.py [folder]`, as `make docs` does at the end.
+"""Open every page of the built site in Chromium: `python tests/support/site_check.py [folder]`, as `make docs` does.
 
 Light and dark, at 1200 and at 400 pixels: no message in the console, no request that leaves the folder, no page wider
 than the screen, no picture that is missing. And the search, without a network, finds what readers look for.

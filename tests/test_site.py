@@ -1,0 +1,108 @@
+"""What the site's build adds to the pages: formulas, and a reference made from the package; and the check of a site."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+from system import skip_without
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def beside_the_settings(monkeypatch):
+    """Sphinx's settings stand in docs/, and so do the modules that they use."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    yield
+    for name in ("generated", "typeset", "pictured"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("E h_t = σ_t", "E h<sub>t</sub> = σ<sub>t</sub>"),
+        ("Σ_{s∈B_t} w_s", "Σ<sub>s∈B<sub>t</sub></sub> w<sub>s</sub>"),
+        ("R^w_T(u)", "R<sup>w</sup><sub>T</sub>(u)"),
+        ("T^(3/4), 4^m", "T<sup>3/4</sup>, 4<sup>m</sup>"),
+        ("`a_b` and [a](b_c.md#d_e)", "`a_b` and [a](b_c.md#d_e)"),
+        ("```\na_b\n```\nx_t", "```\na_b\n```\nx<sub>t</sub>"),
+        ("$$\na_b\n$$\nand $c_d$", "$$\na_b\n$$\nand $c_d$"),
+        ("# Restarts over d_tot", "# Restarts over d_tot"),
+    ],
+)
+def test_indices_are_typeset_and_code_is_not(text, shown):
+    from typeset import typeset
+
+    assert typeset(text) == shown
+
+
+def test_every_public_name_stands_once_in_the_reference():
+    from generated import ROOMS, api_pages, public_names
+
+    pages = api_pages()
+    named = re.findall(r"^\.\. (?:autoclass|autofunction|autodata|data):: (\S+)$", "\n".join(pages.values()), re.M)
+    assert len(named) == len(set(named)) > 150
+    things = [id(getattr(import_module(path.rpartition(".")[0]), path.rpartition(".")[2])) for path in named]
+    assert len(things) == len(set(things))
+    for room in set(ROOMS) - {"adapters"}:
+        module = import_module(f"tarry.{room}")
+        for name in public_names(module):
+            assert id(getattr(module, name)) in things or not inspect.isclass(getattr(module, name)), name
+
+
+def test_pages_of_the_reference_are_made_from_the_package():
+    from generated import other_pages
+
+    pages = other_pages()
+    for option in ("--window", "--target", "--per-day", "--scheduler", "--engine"):
+        assert f"`{option}" in pages["commands.md"], option
+    assert "## `POST /v1/joins/{name}/label`" in pages["http.md"]
+    assert "| `decisions` | list of Decision |" in pages["http.md"]
+    assert "`TARRY_SERVE_PORT` | `8731`" in pages["settings.md"]
+    assert "the River adapter needs river: pip install 'tarry[river]'" in pages["errors.md"]
+
+
+def test_a_raised_sentence_is_found_and_others_are_not(tmp_path):
+    from generated import sentences
+
+    file = tmp_path / "module.py"
+    file.write_text(
+        'raise ValueError(f"rate must be positive, got {rate!r}: " "give 0.1")\nraise error\nraise A("x")\n'
+    )
+    assert list(sentences(file)) == [("ValueError", "rate must be positive, got {rate}: give 0.1")]
+
+
+PAGE = '<!doctype html><html lang="en"><head><title>t</title></head><body><p>text</p>{more}</body></html>'
+FAULTS = {
+    "oops": "<script>console.error('oops')</script>",
+    "gone.svg": '<img src="gone.svg" alt="">',
+    "asks for https://example.org": '<script src="https://example.org/x.js"></script>',
+    "too wide at 400": '<div style="width: 900px">wide</div>',
+}
+
+
+def test_the_check_of_a_page_finds_what_is_wrong(tmp_path):
+    skip_without("chromium", "fonts-dejavu-core")
+    from chromium import launch
+    from site_check import complaints_about
+
+    pages = {"good": "", "bad": "".join(FAULTS.values())}
+    with sync_playwright() as playwright:
+        browser = launch(playwright, "DejaVu Sans", tmp_path)
+        folder = tmp_path / "site"
+        folder.mkdir()
+        found = {}
+        for name, more in pages.items():
+            (folder / f"{name}.html").write_text(PAGE.replace("{more}", more), encoding="utf-8")
+            found[name] = complaints_about(browser, folder / f"{name}.html", folder)
+        browser.close()
+    assert found["good"] == []
+    for told in FAULTS:
+        assert any(told in one for one in found["bad"]), told
