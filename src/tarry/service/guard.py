@@ -7,6 +7,7 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
+from itertools import count
 from typing import Any, NamedTuple
 
 from tarry.service.metrics import Metrics
@@ -55,6 +56,7 @@ class Guard:
     def __init__(self, app: Any, settings: Settings, tokens: Tokens, metrics: Metrics) -> None:
         self.app, self._settings, self._tokens, self._metrics = app, settings, tokens, metrics
         self._allowances: dict[str, tuple[float, float]] = {}
+        self._mark, self._numbers = secrets.token_hex(4), count()  # of requests that come without an id
         self.is_draining = False
         self._extra = [*_HEADERS, *([_HSTS] if settings.certificate is not None else [])]
 
@@ -65,7 +67,7 @@ class Guard:
         began = time.perf_counter()
         given = dict(scope["headers"])  # of a header that comes twice, the last
         asked = given.get(b"x-request-id", b"")
-        id = asked.decode() if _ID.fullmatch(asked) else secrets.token_hex(8)
+        id = asked.decode() if _ID.fullmatch(asked) else f"{self._mark}{next(self._numbers):08x}"
         status, path = 500, scope["path"]
         is_api = path.startswith("/v1/")
 
