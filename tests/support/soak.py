@@ -18,6 +18,7 @@ from serving import Served
 import tarry
 
 CALLERS = 8
+PAUSE = 0.01  # seconds between two turns of a caller: a server that is busy, and not only queues
 LARGEST = {"memory": 1.15, "descriptors": 1.2, "log": 1.2, "store": 1.3}  # the last over the one after warming up
 
 
@@ -54,7 +55,7 @@ def call(served: Served, mine: str, over: threading.Event, made: list[int]) -> N
                     except ValueError:
                         made[0] += 1
                 made[0] += 2
-                if over.is_set():
+                if over.wait(PAUSE):
                     break
 
 
