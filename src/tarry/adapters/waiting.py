@@ -216,7 +216,7 @@ class Waiting:
     def ended(self, now: Any = None) -> Iterator[tuple[Hashable, Any, float, Any]]:
         """Yield id, payload, weight and label of decisions whose windows have ended, in that order, ending each."""
         if not self._length:
-            raise ValueError("this model has no window, so none can end: make it with window=…")
+            raise ValueError("this model has no window, so none can end: make it with a window")
         moment = self.moment(now, "now")
         self.slots.note(moment)
         ids = [self._ids[t] for t in self.slots.ended(moment)]

@@ -208,7 +208,7 @@ def _feature_names(
 
 
 def _names_rows(column: pl.Series) -> bool:
-    """Return whether a column names its rows: texts nearly all distinct, whole numbers distinct and in order or "id"."""
+    """Return whether a column names its rows: texts nearly all distinct; whole numbers that rise, or called an id."""
     if column.dtype.is_integer() and column.len() > VALUES:
         is_id = column.name.lower().endswith("id") or column.is_sorted()
         return is_id and not column.has_nulls() and column.n_unique() == column.len()

@@ -388,7 +388,7 @@ class LabelJoin(StoredObject):
         changes = {name: value for name, value in given.items() if value is not UNSAID}
         options = {} if window is UNSAID else {WINDOW: as_length(window, WINDOW) / PER_SECOND}
         if options and not self._window:
-            raise ValueError("this join has no window, and cannot get one while it lives: make another with window=…")
+            raise ValueError("this join has no window, and cannot get one while it lives: make another with a window")
         if not changes and not options:
             raise ValueError(f"say what is to change: {', '.join(f'{name}=…' for name in (*given, WINDOW))}")
         return self._reconfigure(options, **changes)
