@@ -27,8 +27,13 @@ PICTURES = DOCS / "pictures"
 FRONT = {"VarOpt": PALETTE[0], "drop newest": PALETTE[1], "drop oldest": PALETTE[2], "time out": PALETTE[3]}
 SLOTS = (2, 4, 8, 16, 32, 64)
 NAMED_AT = {"VarOpt": 16, "drop newest": 16, "drop oldest": 16, "time out": 64}  # slots, where a line has room
-RUNS = {"flights": 12, "clinical": 100, "queue": 24}
-MAKE: dict[str, Callable[[], Case]] = {"flights": flights_case, "clinical": clinical_case, "queue": queue_case}
+RUNS = {"flights": 12, "arrivals": 4, "clinical": 100, "queue": 24}
+MAKE: dict[str, Callable[[], Case]] = {
+    "flights": flights_case,
+    "arrivals": lambda: flights_case("arrival"),
+    "clinical": clinical_case,
+    "queue": queue_case,
+}
 
 Values = dict[str, Any]
 Tell = Callable[[str], None]
