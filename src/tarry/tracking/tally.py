@@ -111,7 +111,7 @@ def weights_of(sums: np.ndarray, settled: int) -> Weights:
 
 
 def weights_by_size(sums: np.ndarray, sized: np.ndarray, settled: int, out: np.ndarray) -> Weights:
-    """Return the moments over settled rounds, by size where there are sizes: ``out`` are Σ b and Σ b² of the tracked."""
+    """Return the moments over settled rounds, by size where there are any; ``out`` are Σ b and Σ b² of tracked ones."""
     found = Weights(*map(as_number, weights_of(sums, settled)))
     if not settled or not sized.size or not sized[OTHER_SIZES]:
         return found
