@@ -238,7 +238,7 @@ def test_a_batch_that_makes_no_sense_changes_nothing(new_store):
         lambda: join.resize(window="3d"),
     ]
     for call in refused:
-        with pytest.raises(ValueError):  # noqa: PT011 - each has a sentence of its own, tested where it is made
+        with pytest.raises(ValueError):
             call()
     assert join.status().rounds == 0
     assert sum(join.status().answers.values()) == 0
