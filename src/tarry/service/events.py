@@ -14,11 +14,11 @@ from pydantic_core import to_json
 
 from tarry.live import LabelJoin, Session
 from tarry.live.plain import plain
+from tarry.service.bodies import NAME
 from tarry.service.desk import Desk, Event
 from tarry.service.objects import status_facts
 from tarry.service.problems import Refusal
 from tarry.service.routing import READING, desk_of, needs, permit, router_of
-from tarry.service.schemas import NAME
 from tarry.service.tokens import READ
 
 MEDIA = "text/event-stream"
@@ -80,7 +80,8 @@ async def _stream(request: Request, desk: Desk, name: str) -> AsyncIterator[byte
 def _changes(news: list[Event]) -> dict[str, Any]:
     """Return calls as rows, the newest ones where there are many, and how many were left out."""
     listed = [row for event in reversed(news) for row in _rows_of(event)]
-    return {"events": list(islice(listed, _MOST))[::-1], "left_out": max(0, len(listed) - _MOST)}
+    forgotten = sum(event.rows - len(event.answers) for event in news)
+    return {"events": list(islice(listed, _MOST))[::-1], "left_out": max(0, len(listed) - _MOST) + forgotten}
 
 
 def _rows_of(event: Event) -> list[dict[str, Any]]:
