@@ -361,7 +361,7 @@ class LabelJoin(StoredObject):
         """
         self._check_outbox()
         most = None if limit is None else as_int(limit, "limit")
-        first = max(outbox.as_numbers(after, "after"), default=None)
+        first = max(outbox.row_numbers(after, "after"), default=None)
         return self._turns.look(outbox.rows_after, self._tracker, first, most)
 
     def ack(self, number: int | Iterable[int]) -> int:
@@ -370,7 +370,7 @@ class LabelJoin(StoredObject):
         In a join with shards, of all rows up to a number that are of its shard, for each of the numbers.
         """
         self._check_outbox()
-        last = max(outbox.as_numbers(number, "number"), default=0)
+        last = max(outbox.row_numbers(number, "number"), default=0)
         return self._turns.change(outbox.acknowledge, self._tracker, last)
 
     def _check_outbox(self) -> None:
@@ -416,6 +416,10 @@ class LabelJoin(StoredObject):
         if not changes and not options:
             raise ValueError(f"say what is to change: {', '.join(f'{name}=…' for name in (*given, WINDOW))}")
         return self._reconfigure(options, **changes)
+
+    def rebalance(self) -> list[Hashable]:
+        """Divide the capacity among shards by their loads, where a join has shards; return the ids that lost slots."""
+        raise ValueError("this join has no shards to divide its capacity among: make another with shards")
 
     def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0) -> Estimate:
         """Return the mean label of all decisions so far, with confidence intervals, and the naive mean beside it.

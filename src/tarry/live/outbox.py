@@ -37,7 +37,7 @@ class Row(NamedTuple):
 new_row = partial(tuple.__new__, Row)
 
 
-def as_numbers(given: int | Iterable[int] | None, name: str) -> list[int]:
+def row_numbers(given: int | Iterable[int] | None, name: str) -> list[int]:
     """Return the numbers of rows, from one or several."""
     listed = given if hasattr(given, "__iter__") else [] if given is None else [given]
     return [as_int(one, name) for one in cast(Iterable[Any], listed)]

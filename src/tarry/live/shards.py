@@ -282,12 +282,12 @@ class ShardedJoin(LabelJoin):
 
     def rows(self, after: int | Iterable[int] | None = None, limit: int | None = None) -> list[Row]:
         most = None if limit is None else as_int(limit, "limit")
-        last = self._by_shard(outbox.as_numbers(after, "after"))
+        last = self._by_shard(outbox.row_numbers(after, "after"))
         found = self._all([partial(shard.rows, last.get(k), most) for k, shard in enumerate(self._shards)])
         return sorted(self._rows_of(found), key=lambda row: row.number)[:most]
 
     def ack(self, number: int | Iterable[int]) -> int:
-        last = self._by_shard(outbox.as_numbers(number, "number"))
+        last = self._by_shard(outbox.row_numbers(number, "number"))
         self._shards[0]._check_outbox()
         self._all([partial(self._shards[k].ack, own) for k, own in last.items()])
         return sum(self._look(outbox.left))

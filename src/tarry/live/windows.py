@@ -59,7 +59,9 @@ def check_windowless(**given: tuple[Any, Any]) -> None:
     """Refuse what is about windows where there is none; each is a value and what it is when it was not said."""
     for name, (value, unsaid) in given.items():
         if value is not unsaid:
-            raise ValueError(f"{name} is about windows, got {value!r}: give a window too, such as '30d', or leave it out")
+            raise ValueError(
+                f"{name} is about windows, got {value!r}: give a window too, such as '30d', or leave it out"
+            )
 
 
 def moment_of(at: Any, window: int, whose: str, name: str = "at") -> int:
