@@ -42,6 +42,7 @@ from tarry.client.wire import (
 from tarry.live import Estimate, batches
 from tarry.live.encoding import id_of
 from tarry.live.labels import UNSAID, check_label
+from tarry.live.outbox import row_numbers
 
 
 class Call(NamedTuple):
@@ -66,7 +67,8 @@ class Remote:
         return self._send(Call("POST", f"{self._path}/{verb}", body, read))
 
     def _get(self, verb: str, read: Callable[[Any], Any], **query: Any) -> Any:
-        asked = "&".join(f"{key}={quote(str(value))}" for key, value in query.items() if value is not None)
+        listed = [(key, one) for key, value in query.items() for one in (value if isinstance(value, list) else [value])]
+        asked = "&".join(f"{key}={quote(str(value))}" for key, value in listed if value is not None)
         return self._send(Call("GET", f"{self._path}/{verb}{'?' * bool(asked)}{asked}", None, read))
 
     def expire(self, id: Hashable) -> Any:
@@ -192,19 +194,23 @@ class RemoteJoin(Remote):
         """Return the rows of all tracked decisions whose windows have ended by a moment."""
         return self._post("advance", {"now": moment_of(now)}, rows_of)
 
-    def rows(self, after: int | None = None, limit: int | None = None) -> Any:
+    def rows(self, after: int | Iterable[int] | None = None, limit: int | None = None) -> Any:
         """Return the rows given out and not acknowledged; at most 10,000 at once."""
-        first = None if after is None else as_int(after, "after")
-        return self._get("rows", rows_of, after=first, limit=MOST_ROWS if limit is None else as_int(limit, "limit"))
+        most = MOST_ROWS if limit is None else as_int(limit, "limit")
+        return self._get("rows", rows_of, after=row_numbers(after, "after"), limit=most)
 
-    def ack(self, number: int) -> Any:
-        """Let go of all rows up to a number; return how many are left."""
-        return self._post("ack", {"number": as_int(number, "number")}, lambda told: told["left"])
+    def ack(self, number: int | Iterable[int]) -> Any:
+        """Let go of all rows up to a number, or to several where there are shards; return how many are left."""
+        return self._post("ack", {"number": row_numbers(number, "number")}, lambda told: told["left"])
 
     def resize(self, *, capacity: int | None = UNSAID, memory: int = UNSAID, window: Any = UNSAID) -> Any:
         """Change the capacity, memory or window while decisions wait; return the ids that lost slots."""
         body = arguments(capacity=capacity, memory=memory, window=window if window is UNSAID else length_of(window))
         return self._post("resize", body, lambda told: [id_of(id) for id in told["released"]])
+
+    def rebalance(self) -> Any:
+        """Divide the capacity among shards by their loads; return the ids that lost slots."""
+        return self._post("rebalance", {}, lambda told: [id_of(id) for id in told["released"]])
 
     def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0) -> Any:
         """Return the mean label of all decisions so far, with confidence intervals, and the naive mean beside it."""

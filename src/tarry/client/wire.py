@@ -14,7 +14,7 @@ from tarry.live import Estimate, Outcome, Receipt, Receipts, Round, Rounds, Row,
 from tarry.live.encoding import as_id, id_of, plain_id
 from tarry.live.labels import UNSAID, check_label, plain_label
 from tarry.live.session import as_numbers
-from tarry.live.status import Waiting
+from tarry.live.status import Load, Waiting
 from tarry.live.values import decoded, text_of
 from tarry.outcomes import Answer, Certificate, Weights
 from tarry.times import PER_SECOND, as_length, as_moment
@@ -199,7 +199,8 @@ def status_of(told: dict[str, Any]) -> Status:
     """Return a status."""
     parts = {"weights": Weights, "certificate": Certificate, "estimate": Estimate}
     found = {name: None if told[name] is None else tuple_of(kind, told[name]) for name, kind in parts.items()}
-    made: Status = tuple_of(Status, told | found | {"warnings": tuple(told["warnings"])})
+    shards = None if told["shards"] is None else tuple(tuple_of(Load, one) for one in told["shards"])
+    made: Status = tuple_of(Status, told | found | {"warnings": tuple(told["warnings"]), "shards": shards})
     return made
 
 

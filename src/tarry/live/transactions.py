@@ -111,13 +111,13 @@ class Turns:
 
     def together(self, calls: Sequence[Callable[[], T]]) -> list[T | Exception]:
         """Make calls in their order, and return the result or the exception of each."""
-        return [_outcome_of(call) for call in calls]
+        return [outcome_of(call) for call in calls]
 
     def close(self) -> None:
         """Do nothing: there is no store to let go of."""
 
 
-def _outcome_of(call: Callable[[], T]) -> T | Exception:
+def outcome_of(call: Callable[[], T]) -> T | Exception:
     """Return what a call returns or raises."""
     try:
         return call()
@@ -225,7 +225,7 @@ class Stored(Turns):
         self._has_failed, self._is_between = False, True
         try:
             for place, call in enumerate(calls):
-                results.append(_outcome_of(call))
+                results.append(outcome_of(call))
                 if self._has_failed:
                     raise _Spoilt(place)
         finally:

@@ -138,7 +138,7 @@ class Due(BaseModel):
 class Left(BaseModel):
     """How many rows of the outbox are left."""
 
-    acknowledged: int
+    acknowledged: int | list[int]
     left: int
 
 
@@ -170,6 +170,15 @@ class Estimate(BaseModel):
     is_settled: bool
 
 
+class Load(BaseModel):
+    """A shard of a join: its slots, those taken, its decisions, and the weight that it holds."""
+
+    capacity: int | None
+    tracked: int
+    rounds: int
+    held: float | None
+
+
 class Status(BaseModel):
     """What a join or session says of itself; docs/live.md has a table of the fields."""
 
@@ -188,6 +197,7 @@ class Status(BaseModel):
     warnings: list[str]
     estimate: Estimate | None
     sizes: dict[str, float] | None
+    shards: list[Load] | None = None
 
 
 class Entry(BaseModel):

@@ -68,10 +68,11 @@ class NewJoin(Wire):
     backlog: StrictInt | None = Field(None, ge=0, description="Without preemption: a guess of the backlog.")
     seed: Annotated[StrictInt, Field(ge=0, lt=1 << 64)] | None = Field(None, description="Of every draw.")
     memory: StrictInt = Field(1_000_000, ge=1, description="Decisions whose fates are remembered.")
+    shards: StrictInt = Field(1, ge=1, description="Parts with a lock each; with several, decisions need ids.")
 
     def rules(self) -> dict[str, Any]:
         """Return what a join takes beside capacity, scheduler and seed."""
-        always = ("information", "preemption", "labels", "memory")
+        always = ("information", "preemption", "labels", "memory", "shards")
         chosen = {name: getattr(self, name) for name in always}
         chosen |= {name: value for name in ("window", "release") if (value := getattr(self, name)) is not None}
         if MISSING in self.model_fields_set:  # null is a label
@@ -229,11 +230,20 @@ class Now(Wire):
 
 
 class Ack(Wire):
-    """The number of the last row that is yours now."""
+    """The number of the last row that is yours now; of a join in shards, several."""
 
     model_config = _said("Ack", {"number": 12})
 
-    number: Annotated[StrictInt, Field(ge=0)]
+    number: (
+        Annotated[StrictInt, Field(ge=0)]
+        | Annotated[list[Annotated[StrictInt, Field(ge=0)]], Field(max_length=MOST_ROWS)]
+    )
+
+
+class Nothing(Wire):
+    """An empty object."""
+
+    model_config = _said("Nothing", {})
 
 
 class OneId(Wire):

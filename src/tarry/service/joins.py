@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Request
 from fastapi.responses import Response
+from pydantic import Field
 
 from tarry.live import LabelJoin
 from tarry.live.configuration import built
@@ -39,8 +40,9 @@ async def decide(request: Request, name: Name, body: bodies.Decisions) -> Respon
     """
     desk = await desk_of(request, LabelJoin, name)
     if isinstance(body, bodies.Decision):
-        work = partial(desk.opened.decide, body.features, named(body.id), delay=body.delay, size=body.size, at=body.at)
-        return begun(desk, [await desk.call(work)])
+        id = named(body.id)
+        work = partial(desk.opened.decide, body.features, id, delay=body.delay, size=body.size, at=body.at)
+        return begun(desk, [await desk.call(work, [id])])
     # Without any id decisions are numbered; with some, the join refuses those that have none.
     rows, fields = body.decisions, {"ids": "id", "delays": "delay", "sizes": "size", "at": "at"}
     known = {word: column(rows, field) for word, field in fields.items()}
@@ -56,7 +58,8 @@ async def label(request: Request, name: Name, body: bodies.Labels) -> Response:
     desk = await desk_of(request, LabelJoin, name)
     rows = [body] if isinstance(body, bodies.Label) else body.labels
     labels, known = [row.label for row in rows], {"keys": column(rows, "key"), "at": column(rows, "at")}
-    told = await desk.call(partial(desk.opened.label_many, ids_of([row.id for row in rows]), labels, **known))
+    ids = ids_of([row.id for row in rows])
+    told = await desk.call(partial(desk.opened.label_many, ids, labels, **known), ids)
     return _labelled(desk, told, "" if isinstance(body, bodies.Label) else "outcomes")
 
 
@@ -89,7 +92,8 @@ def _scheduler(body: bodies.NewJoin) -> Any:
     if isinstance(body.scheduler, dict):
         return built(body.scheduler)
     if body.scheduler is None:
-        return choose_scheduler(body.capacity, body.backlog, preemption=body.preemption)
+        each = [None if number is None else number // body.shards for number in (body.capacity, body.backlog)]
+        return choose_scheduler(*each, preemption=body.preemption)
     return free_scheduler(body.scheduler)
 
 
@@ -102,12 +106,19 @@ async def resize(request: Request, name: Name, body: bodies.Resize) -> Response:
     return noted(desk, "released", released, "released")
 
 
+@joins.post("/{name}/rebalance", response_model=answers.Released, responses=WRITING, openapi_extra=needs(ADMIN))
+async def rebalance(request: Request, name: Name, body: bodies.Nothing) -> Response:
+    """Divide the capacity of a join in shards among them by their loads."""
+    desk = await desk_of(request, LabelJoin, name)
+    return noted(desk, "released", await desk.call(desk.opened.rebalance), "released")
+
+
 @joins.post("/{name}/finish", response_model=answers.Outcomes, responses=WRITING, openapi_extra=needs(WRITE))
 async def finish(request: Request, name: Name, body: bodies.Finish) -> Response:
     """End the windows of these decisions now: their rows come out, with the labels gathered."""
     desk, ids = await desk_of(request, LabelJoin, name), ids_of(body.ids)
     missing = body.missing if "missing" in body.model_fields_set else UNSAID
-    told = await desk.call(partial(desk.opened.finish_many, ids, missing))
+    told = await desk.call(partial(desk.opened.finish_many, ids, missing), ids)
     return _labelled(desk, told, "outcomes")
 
 
@@ -134,7 +145,10 @@ async def due(
 async def rows(
     request: Request,
     name: Name,
-    after: Annotated[int | None, Query(ge=0, lt=1 << 62, description="The number of the last row you have.")] = None,
+    after: Annotated[
+        list[Annotated[int, Field(ge=0, lt=1 << 62)]] | None,
+        Query(description="The number of the last row you have; of a join in shards, several."),
+    ] = None,
     limit: Annotated[int, Query(ge=0, le=bodies.MOST_ROWS)] = 1000,
 ) -> Response:
     """Give the rows of the outbox by number: those given out and not acknowledged."""
