@@ -101,7 +101,10 @@ def http_page() -> str:
     from tarry.service.app import make_app
     from tarry.service.settings import Settings
 
-    described = make_app(Settings()).app.openapi()
+    app = make_app(Settings())
+    while not hasattr(app, "openapi"):  # guards stand around it
+        app = app.app
+    described = app.openapi()
     schemas = described["components"]["schemas"]
     lines = [
         "# HTTP API",
