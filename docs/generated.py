@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import importlib
 import inspect
 from collections.abc import Iterator
@@ -98,13 +99,18 @@ def commands_page() -> str:
 
 def http_page() -> str:
     """Return the page of the HTTP API from its OpenAPI description."""
+    import httpx
+
     from tarry.service.app import make_app
     from tarry.service.settings import Settings
 
-    app = make_app(Settings())
-    while not hasattr(app, "openapi"):  # guards stand around it
-        app = app.app
-    described = app.openapi()
+    transport = httpx.ASGITransport(make_app(Settings()))
+
+    async def ask() -> Any:
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            return (await client.get("/v1/openapi.json")).raise_for_status().json()
+
+    described = asyncio.run(ask())
     schemas = described["components"]["schemas"]
     lines = [
         "# HTTP API",
