@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]  # modules beside this file, and th
 os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 from generated import write_pages  # noqa: E402
-from typeset import typeset_page  # noqa: E402
+from typeset import plain_signature, typeset_docstring, typeset_page  # noqa: E402
 
 project, author, copyright = "Tarry", "The Tarry developers", "The Tarry developers"
 version = release = __version__
@@ -66,24 +67,11 @@ suppress_warnings = ["myst.header"]  # some pages begin below the first level
 
 
 def skip_others(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what a named tuple says of its fields ("Alias for field number 0"), and other packages' methods."""
-    is_field = "Alias for field number" in (getattr(thing, "__doc__", None) or "")
+    """Leave out fields of named tuples, whose docstrings are Python's own, and other packages' methods."""
+    is_field = isinstance(thing, property) and isinstance(thing.fget, itemgetter)
+    is_field |= "Alias for field number" in (getattr(thing, "__doc__", None) or "")
     is_theirs = inspect.isroutine(thing) and not (getattr(thing, "__module__", None) or "tarry").startswith("tarry")
     return True if is_field or is_theirs else None
-
-
-def keep_formulas(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Have formulas printed as they stand: indented lines as code, and bars, which the markup would take for marks."""
-    kept: list[str] = []
-    for line in lines:
-        is_formula = line.startswith("    ")
-        if is_formula and not (kept and (kept[-1].startswith("    ") or kept[-1] != "")):
-            kept += ["::", ""]
-        # Every other part lies between the marks of code, where nothing is marked up.
-        parts = line.split("``")
-        plain = "``".join(part if j % 2 else part.replace("|", "\\|") for j, part in enumerate(parts))
-        kept.append(line if is_formula else plain)
-    lines[:] = kept
 
 
 def setup(app: Any) -> None:
@@ -91,4 +79,5 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", write_pages, priority=100)  # before the gallery, whose pages link to these
     app.connect("source-read", typeset_page)
     app.connect("autodoc-skip-member", skip_others)
-    app.connect("autodoc-process-docstring", keep_formulas)
+    app.connect("autodoc-process-docstring", typeset_docstring)
+    app.connect("autodoc-process-signature", plain_signature)

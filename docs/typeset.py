@@ -15,6 +15,11 @@ KEPT = re.compile(
 )
 MARK = re.compile(r"(?<=[^\s_(])\\?([_^])(\{(?:[^{}]|\{[^{}]*\})*\}|\([^()\n]*\)|[A-Za-z0-9]+|∞|½)")
 TAGS = {"_": "sub", "^": "sup"}
+# In docstrings names may stand without marks of code: there a letter, and nothing longer, has an index or a power.
+LETTER = re.compile(r"(?<!\w)(\w[′\u0302]?|[\])])([_^])(\{[^{}]*\}|\([^()]*\)|[A-Za-z0-9]{1,3}\b)")
+CHECKED = re.compile(
+    r"~?(?:typing\.)?Annotated\[([^,\[\]]+(?:\[[^\]]*\])?), (?:functools\.partial\(<[^>]*>[^()]*\)|<[^>]*>)\]"
+)
 
 
 def typeset(text: str) -> str:
@@ -42,3 +47,35 @@ def typeset_page(app: Any, page: str, source: list[str]) -> None:
     """Typeset a page as Sphinx reads it; generated pages have no formulas."""
     if not page.startswith(("reference/", "gallery/")):
         source[0] = typeset(source[0])
+
+
+def typeset_docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Typeset a docstring: indented formulas as code, indices and powers elsewhere; bars are no marks of anything."""
+    kept: list[str] = []
+    is_example = False
+    for line in lines:
+        is_example = line.lstrip().startswith(">>>") or (is_example and line.strip() != "")
+        is_formula = line.startswith("    ")
+        if is_formula and not (kept and (kept[-1].startswith("    ") or kept[-1] != "")):
+            kept += ["::", ""]
+        # Every other part lies between the marks of code, where nothing is marked up.
+        parts = line.split("``")
+        plain = "``".join(part if j % 2 else _roles(part.replace("|", "\\|")) for j, part in enumerate(parts))
+        kept.append(line if is_formula or is_example else plain)
+    lines[:] = kept
+
+
+def _roles(text: str) -> str:
+    """Return a line of reStructuredText with indices and powers as roles."""
+    return LETTER.sub(lambda found: f"{found[1]}\\ :{TAGS[found[2]]}:`{_bare(found[3])}`\\ ", text)
+
+
+def plain_signature(
+    app: Any, what: str, name: str, thing: Any, options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Return a signature without the functions that check its arguments, which print as addresses in memory.
+
+    >>> plain_signature(None, "", "", None, None, "(rate: ~typing.Annotated[float, <function as_rate at 0x7f>])", None)
+    ('(rate: float)', None)
+    """
+    return (CHECKED.sub(r"\1", signature) if signature else signature), returned

@@ -106,3 +106,15 @@ def test_the_check_of_a_page_finds_what_is_wrong(tmp_path):
     assert found["good"] == []
     for told in FAULTS:
         assert any(told in one for one in found["bad"]), told
+
+
+def test_docstrings_are_typeset_but_for_code_and_examples():
+    from typeset import plain_signature, typeset_docstring
+
+    lines = ["Weigh w_t by ``max_delay`` and max_delay, |x| ≤ 1.", "", ">>> x_t | 1", "x_t", "", "R^2 of σ_max"]
+    typeset_docstring(None, "class", "name", None, None, lines)
+    assert lines[0] == "Weigh w\\ :sub:`t`\\  by ``max_delay`` and max_delay, \\|x\\| ≤ 1."
+    assert lines[2:4] == [">>> x_t | 1", "x_t"]
+    assert lines[5] == "R\\ :sup:`2`\\  of σ\\ :sub:`max`\\ "
+    told = "(a: ~typing.Annotated[int, functools.partial(<function as_int at 0x1>, least=1)], b: int)"
+    assert plain_signature(None, "", "", None, None, told, None) == ("(a: int, b: int)", None)

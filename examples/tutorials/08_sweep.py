@@ -43,7 +43,7 @@ scheduler = "DropOldest"
 """
 place = tempfile.TemporaryDirectory()
 file = Path(place.name) / "drift.toml"
-file.write_text(SWEEP)
+_ = file.write_text(SWEEP)
 
 # %%
 # Run it
@@ -59,7 +59,8 @@ print(run_sweep(load_sweep(file), folder))
 # Three tables, joined on ``cell``; frames are Polars'.
 tables = folder.tables()
 joined = tables.cells.select("cell", "player", "capacity").join(tables.runs, on="cell", suffix="_run")
-joined.group_by("player", "capacity", maintain_order=True).agg(pl.col("regret", "used").mean().round(2))
+means = joined.group_by("player", "capacity").agg(pl.col("regret", "used").mean().round(2))
+means.sort("player", "capacity")
 
 # %%
 # The report
