@@ -59,6 +59,7 @@ html_show_sphinx = False
 pygments_style, pygments_dark_style = "friendly", "monokai"
 # Types are in the signatures; a second list of them says nothing more.
 autodoc_typehints = "signature"
+autodoc_type_aliases = {"ArrayLike": "ArrayLike"}  # which is a page of NumPy's own types
 autodoc_member_order = "bysource"
 python_use_unqualified_type_names = True
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

@@ -16,7 +16,7 @@ KEPT = re.compile(
 MARK = re.compile(r"(?<=[^\s_(])\\?([_^])(\{(?:[^{}]|\{[^{}]*\})*\}|\([^()\n]*\)|[A-Za-z0-9]+|∞|½)")
 TAGS = {"_": "sub", "^": "sup"}
 # In docstrings names may stand without marks of code: there a letter, and nothing longer, has an index or a power.
-LETTER = re.compile(r"(?<!\w)(\w[′\u0302]?|[\])])([_^])(\{[^{}]*\}|\([^()]*\)|[A-Za-z0-9]{1,3}\b)")
+LETTER = re.compile(r"(?<!\w)(\w[′\u0302]?|[\])])([_^])(\{[^{}]*\}|\([^()]*\)|[A-Za-z0-9]{1,3}(?![A-Za-z0-9_]))")
 CHECKED = re.compile(
     r"~?(?:typing\.)?Annotated\[([^,\[\]]+(?:\[[^\]]*\])?), (?:functools\.partial\(<[^>]*>[^()]*\)|<[^>]*>)\]"
 )
