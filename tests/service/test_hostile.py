@@ -109,6 +109,7 @@ HEADS = {
     "comes a letter at a time": (b"GET", 408),
     "is nonsense": (b"\x16\x03\x01\x02\x00nonsense\r\n\r\n", 400),
     "has an endless address": (b"GET /" + b"a" * 200_000, 431),
+    "has a long address": (b"GET /healthz?" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n", 431),
     "has a huge header": (b"GET /healthz HTTP/1.1\r\nx: " + b"y" * 100_000 + b"\r\n\r\n", 431),
     "has many headers": (b"GET /healthz HTTP/1.1\r\n" + b"x: y\r\n" * 50_000 + b"\r\n", 431),
     "has a folded header": (b"GET /healthz HTTP/1.1\r\nx: a\r\n b\r\n\r\n", 400),

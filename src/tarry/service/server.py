@@ -46,9 +46,11 @@ class Patient(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._stop_waiting()
         # What came at once may be headers and body, and is rarely worth a closer look.
-        if self._unread > _MOST_HEADERS and sum(len(name) + len(value) for name, value in self.headers) > _MOST_HEADERS:
-            self._refuse(431)
-            raise ValueError("the headers are too large")  # so that nothing more of it is read
+        if self._unread > _MOST_HEADERS:
+            size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+            if size > _MOST_HEADERS:
+                self._refuse(431)
+                raise ValueError("the headers are too large")  # so that nothing more of it is read
         super().on_headers_complete()
 
     def eof_received(self) -> bool:  # type: ignore[override]
