@@ -58,7 +58,8 @@ def make_app(settings: Settings) -> Any:
         openapi_url=None,
         redirect_slashes=False,
     )
-    app.state.settings, app.state.metrics, app.state.streams = settings, metrics, 0
+    app.state.settings, app.state.metrics = settings, metrics
+    app.state.streams = app.state.exports = 0
     app.state.planning, app.state.one_plan = 0, asyncio.Lock()
     for router in (joins, sessions, events, planner, operations):
         app.include_router(router)
