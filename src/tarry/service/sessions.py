@@ -71,7 +71,7 @@ async def tell(request: Request, name: Name, body: schemas.Tells) -> Response:
         word: [getattr(row, word[:-1]) for row in rows]
         for word in ("gradients", "values")
         if any(getattr(row, word[:-1]) is not None for row in rows)
-    }
+    } or ({} if rows else {f"{desk.opened.takes.feedback}s": []})
     told = await desk.call(partial(desk.opened.tell_many, ids_of([row.id for row in rows]), **given))
     return receipts(desk, "told", told)
 
@@ -99,6 +99,7 @@ async def make_session(request: Request, name: Name, body: schemas.NewSession) -
     rounds = (await desk.call(desk.opened.status)).rounds
     members = {"learner": type(chosen.learner).__name__, "scheduler": type(chosen.scheduler).__name__}
     said = {"name": name, "made": is_new, "capacity": body.capacity, "rounds": rounds, **members}
+    said["takes"] = desk.opened.takes
     return answer(said | {"reason": chosen.reason, "is_proved": chosen.is_proved}, 201 if is_new else 200)
 
 

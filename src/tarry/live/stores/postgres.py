@@ -16,6 +16,7 @@ from tarry.live.stores import CLOSED, LATER, OLD, PATIENCE, PROCESS, Change, wit
 
 try:
     import psycopg
+    from psycopg.conninfo import conninfo_to_dict
 except ImportError as error:
     raise StoreError("a postgresql:// store needs psycopg: pip install 'tarry[postgres]'") from error
 
@@ -37,6 +38,14 @@ _SETTINGS = (
     "SELECT set_config('client_min_messages', 'warning', false), set_config('synchronous_commit', %s, false), "
     "set_config('lock_timeout', %s, false), set_config('idle_in_transaction_session_timeout', %s, false)"
 )
+# A host that is gone without a word is noticed; what the address says of these goes first.
+_OPTIONS: dict[str, Any] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
 _inherited: list[Any] = []  # connections of a parent process, which must not be closed here
 
 
@@ -65,7 +74,7 @@ class Postgres:
             raise StoreError(self.explain(error)) from None  # its own text may quote the password
 
     def _connect(self) -> None:
-        database = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
+        database = psycopg.connect(**_OPTIONS | conninfo_to_dict(self.url), autocommit=True)
         try:
             database.execute(_SETTINGS, (self._commit_mode, f"{1000 * PATIENCE:.0f}", f"{500 * PATIENCE:.0f}"))
         except BaseException:
@@ -173,8 +182,13 @@ class Postgres:
             self.rollback()  # where nothing was committed
 
     def begin(self, *, writes: bool) -> Chunk:
-        run = self._ready().execute
-        run("BEGIN" if writes else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        start = "BEGIN" if writes else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        try:
+            self._ready().execute(start)
+        except psycopg.OperationalError:  # lost while nobody called; nothing was begun, so a new one will do
+            self._database.close()
+            self._ready().execute(start)
+        run = self._database.execute
         wanted = "SELECT version, checksum, data FROM tarry_state WHERE session = %s AND chunk = %s"
         found = run(wanted + " FOR UPDATE" * writes, (self._number, HEAD), binary=True).fetchone()
         if found is None:
