@@ -26,6 +26,7 @@ def over_http(suites, least, *options):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     passed = int(re.search(r"(\d+) passed", done.stdout)[1])
     assert passed >= least, done.stdout[-500:]
+    print(f"over HTTP {' '.join(options)}: {passed} passed")  # noqa: T201 - with pytest -s
 
 
 @pytest.mark.parametrize("over", ["sync", "async"])
