@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from cutting import Proxy
+from outbox_kills import STEPS
 from postgres import Server
 from service_kills import load
 from serving import Served
@@ -23,14 +24,16 @@ TO_SERVER, TO_STORE = 6_000.0, 60_000.0  # bytes of a connection in one directio
 LIFE = 1.0  # seconds between two restarts on average
 
 
-def cut_often(server: Server, schema: str, cuts: int, scratch: Path, *, workers: int = 4) -> dict[str, int]:
+def cut_often(
+    server: Server, schema: str, cuts: int, scratch: Path, *, workers: int = 4, steps: int = STEPS
+) -> dict[str, int]:
     """Cut connections that often, of callers and of the store; return what was counted."""
     place = server.url(schema)
     to_store = Proxy(server.port, 0.0, seed=1)
     served = Served(scratch, place.replace(f":{server.port}/", f":{to_store.port}/"), workers=workers)
     to_server = Proxy(served.port, TO_SERVER, seed=2)
     try:
-        with load(served, f"http://127.0.0.1:{to_server.port}") as counts:
+        with load(served, f"http://127.0.0.1:{to_server.port}", steps) as counts:
             to_store.mean = TO_STORE
             until = time.monotonic() + 600
             while min(to_server.cuts, to_store.cuts) < cuts:
@@ -45,12 +48,14 @@ def cut_often(server: Server, schema: str, cuts: int, scratch: Path, *, workers:
         to_store.close()
 
 
-def restart_often(server: Server, schema: str, restarts: int, scratch: Path, *, workers: int = 4) -> dict[str, int]:
+def restart_often(
+    server: Server, schema: str, restarts: int, scratch: Path, *, workers: int = 4, steps: int = STEPS
+) -> dict[str, int]:
     """Stop and start PostgreSQL that often, every second time as by a crash; return what was counted."""
     draw = np.random.default_rng(3)
     served = Served(scratch, server.url(schema), workers=workers)
     try:
-        with load(served) as counts:
+        with load(served, steps=steps) as counts:
             counts |= {"restarts": 0, "answers that it is away": 0}
             while counts["restarts"] < restarts:
                 time.sleep(min(draw.exponential(LIFE), 3 * LIFE))

@@ -81,10 +81,10 @@ class _Patient:
         return lambda *given, **rules: self._caller.until_told(lambda: getattr(self._join, name)(*given, **rules))
 
 
-def _script(found: list[Row]) -> Callable[[Caller], None]:
+def _script(found: list[Row], steps: int) -> Callable[[Caller], None]:
     """Play the script again and again, each time on a join of its own, and compare rows with an uninterrupted run."""
     memory = tarry.LabelJoin(2, **RULES)
-    expected = [row for t in range(1, STEPS + 1) for row in step(memory, t)]
+    expected = [row for t in range(1, steps + 1) for row in step(memory, t)]
 
     def work(caller: Caller) -> None:
         turn, rules = 0, {name: value for name, value in RULES.items() if name != "durability"}
@@ -92,7 +92,7 @@ def _script(found: list[Row]) -> Callable[[Caller], None]:
             turn += 1
             made = caller.until_told(lambda n=turn: caller.connection.join(2, name=f"script {n}", **rules))
             join = _Patient(caller, made)
-            for t in range(1, STEPS + 1):
+            for t in range(1, steps + 1):
                 step(join, t)
             rows = join.rows()
             assert rows == expected, "the rows are not those of an uninterrupted run"
@@ -120,14 +120,14 @@ def _crowd(mine: str, decided: list[str], labelled: list[str]) -> Callable[[Call
 
 
 @contextmanager
-def load(served: Served, url: str = "") -> Iterator[dict[str, int]]:
+def load(served: Served, url: str = "", steps: int = STEPS) -> Iterator[dict[str, int]]:
     """Have callers at work on a server, reached by this address; at the end look at what was acknowledged."""
     counts: dict[str, int] = {}
     assert served.call("POST", "/v1/joins/crowd", {"capacity": CAPACITY, "seed": 1})[0] == 201
     rows: list[Row] = []
     decided: list[list[str]] = [[] for _ in range(CALLERS)]
     labelled: list[list[str]] = [[] for _ in range(CALLERS)]
-    work = [_script(rows), *(_crowd(f"c{i}", decided[i], labelled[i]) for i in range(CALLERS))]
+    work = [_script(rows, steps), *(_crowd(f"c{i}", decided[i], labelled[i]) for i in range(CALLERS))]
     callers = [Caller(url or served.url, served.token, one) for one in work]
     yield counts
     for caller in callers:
