@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -142,14 +143,12 @@ def _without_groups(quick: bool) -> Figure:
 
 def _on_postgres(rows: int, quick: bool) -> Figure:
     """The same load on PostgreSQL with four workers, against SQLite with one: rows a second, and latencies."""
-    from tests.support.postgres import Server
+    sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))  # whose modules know each other by name
+    from postgres import Server
 
     server = Server()
     try:
-        with (
-            _stage() as (pool, one, _),
-            tempfile.TemporaryDirectory() as folder,
-        ):
+        with _stage() as (pool, one, _), tempfile.TemporaryDirectory() as folder:
             many = Served(Path(folder), server.url("bench"), workers=WORKERS)
             try:
                 many.call("POST", "/v1/joins/bench", {"capacity": CAPACITY})

@@ -52,15 +52,16 @@ class Caller(threading.Thread):
 
     def until_told(self, call: Callable[[], Any]) -> Any:
         """What a call returns, once the server answers."""
-        until = time.monotonic() + PATIENCE
+        until, heard = time.monotonic() + PATIENCE, []
         while time.monotonic() < until:
             try:
                 return call()
             except StoreError as error:
                 if isinstance(error, Missing) or "defect" in str(error):
                     raise
+                heard.append(str(error))
                 time.sleep(0.05)
-        raise AssertionError("the server did not come back")
+        raise AssertionError(f"the server did not come back: {len(heard)} errors, the last {heard[-3:]}")
 
     def end(self) -> None:
         """Wait until its last call is acknowledged."""

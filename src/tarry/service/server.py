@@ -19,6 +19,7 @@ from tarry.service.app import make_app
 from tarry.service.settings import Settings
 
 _MOST_HEADERS = 64 << 10  # bytes
+_MOST_START = 30  # seconds for a worker to come up on a busy machine; one that takes longer is begun anew
 _SHARED = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -104,6 +105,7 @@ def serve(settings: Settings) -> None:
         limit_concurrency=settings.connections,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=settings.drain,
+        timeout_worker_healthcheck=_MOST_START,
         ssl_certfile=settings.certificate,
         ssl_keyfile=settings.key,
     )
