@@ -152,7 +152,11 @@ def _on_postgres(rows: int, quick: bool) -> Figure:
             many = Served(Path(folder), server.url("bench"), workers=WORKERS)
             try:
                 many.call("POST", "/v1/joins/bench", {"capacity": CAPACITY})
-                load(pool, many, CONNECTIONS, 1, 1.0)  # every worker opens the join
+                while many.log().count("startup complete") < WORKERS:
+                    time.sleep(0.1)
+                for size in (1, rows):  # every worker opens the join, and compiles what it needs
+                    load(pool, many, CONNECTIONS, size, 1.0)
+                    load(pool, one, CONNECTIONS, size, 1.0)
                 turns = range(1 if quick else TURNS)
                 pairs = [(load(pool, many, CONNECTIONS, rows), load(pool, one, CONNECTIONS, rows)) for _ in turns]
             finally:
