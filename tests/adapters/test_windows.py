@@ -117,7 +117,7 @@ def test_sentences():
     river = linear_model.LinearRegression
     with pytest.raises(ValueError, match=r"window='30d' ends also where no label came.* give missing=…"):
         for_river.LateLabels(river(), 8, window="30d")
-    with pytest.raises(ValueError, match=r"missing is about windows, got 0: give window=… too"):
+    with pytest.raises(ValueError, match=r"missing is about windows, got 0: give a window too"):
         for_river.LateLabels(river(), 8, missing=0)
     with pytest.raises(ValueError, match="a decision without one has the label 'none', but it must be a finite number"):
         for_river.LateLabels(river(), 8, window="30d", missing="none")

@@ -135,7 +135,7 @@ def test_batches_have_one_moment_or_one_each(store):
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda: tarry.LabelJoin(2, missing=0), "missing is about windows, got 0: give window="),
+        (lambda: tarry.LabelJoin(2, missing=0), "missing is about windows, got 0: give a window"),
         (lambda: tarry.LabelJoin(2, release="window"), "release is about windows"),
         (lambda: a_join(release="now"), "release must be one of 'arrival', 'window'"),
         (lambda: a_join(labels="sum", release="arrival"), "gathers labels until the window ends"),

@@ -93,7 +93,7 @@ class Waiting:
     # Of copies that were pickled before there were sizes, windows and other weights.
     _size: Sizer = None
     _labels: dict[Hashable, Any] = {}  # never written to without a window
-    window = Window()
+    window, _length = Window(), 0
     weighing = Weighing(UNBIASED, split=None)
 
     def __init__(
@@ -108,7 +108,7 @@ class Waiting:
         window: Window = window,
     ) -> None:
         self.weighing = Weighing() if weighing is None else weighing
-        self.window = window
+        self.window, self._length = window, window.length  # asked for at every call
         self.slots = make_slots(capacity, scheduler, seed, timed=window.length > 0)
         self._size = check_sizer(size, self.slots, such_as)
         self._kept: dict[Hashable, tuple[int, Any]] = {}  # round and payload of tracked ids
@@ -136,17 +136,16 @@ class Waiting:
             found.append(self.slots.as_size(given, f"row {i}: size"))
         return found
 
-    def moment(self, at: Any) -> int:
+    def moment(self, at: Any, name: str = "at") -> int:
         """Return the moment of an event, now if it is not said; refuse one without windows."""
-        return moment_of(at, self.window.length, "this model")
+        return moment_of(at, self._length, "this model", name)
 
     def decide(self, payload: Any, id: Hashable = None, size: float | None = None, *, at: Any = None) -> Ticket:
         """Register a decision under this id, or under its number; return its ticket, which says if it is tracked.
 
         A ``size`` comes from :meth:`sizes`; else it is found here. ``at`` is when its window begins.
         """
-        slots = self.slots
-        window = self.window.length
+        slots, window = self.slots, self._length
         moment = self.moment(at) if window or at is not None else 0
         if slots.is_midway:
             raise _cut_short()
@@ -198,7 +197,7 @@ class Waiting:
 
         Also where the label waits for the end of its window, or came after it (``at``); of several the first counts.
         """
-        if (self.window.length or at is not None) and not self._counts(id, label, self.moment(at)):
+        if (self._length or at is not None) and not self._counts(id, label, self.moment(at)):
             return None, 0.0
         return self._end(id)
 
@@ -216,9 +215,9 @@ class Waiting:
 
     def ended(self, now: Any = None) -> Iterator[tuple[Hashable, Any, float, Any]]:
         """Yield id, payload, weight and label of decisions whose windows have ended, in that order, ending each."""
-        if not self.window.length:
-            raise ValueError("this model has no window, so none can end: make it with window=…")
-        moment = self.moment(now)
+        if not self._length:
+            raise ValueError("this model has no window, so none can end: make it with a window")
+        moment = self.moment(now, "now")
         self.slots.note(moment)
         ids = [self._ids[t] for t in self.slots.ended(moment)]
         self.check_room(ids)

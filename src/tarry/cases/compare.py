@@ -183,10 +183,10 @@ class Comparison:
         span = "" if log.window is None else f" The log is {self.windows:,.1f} windows long."
         features = f" Features: {', '.join(log.names) or 'none'}." if log.names or log.left_out else ""
         if log.left_out:
-            features += f" Left out, since nearly all their texts are distinct: {', '.join(log.left_out)}."
+            features += f" Left out, since they name their rows: {', '.join(log.left_out)}."
         return (
-            f"{log.size:,} decisions, {int(log.settled.sum()):,} of them settled with a mean label of "
-            f"{log.truth[log.settled].mean():.4g}; waiting on average {waiting}.{span}{features}"
+            f"{log.size:,} decisions, {int(log.settled.sum()):,} of them settled by the end of the log, with a mean "
+            f"label of {log.truth[log.settled].mean():.4g}; waiting on average {waiting}.{span}{features}"
         )
 
     @property

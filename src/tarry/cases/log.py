@@ -29,7 +29,7 @@ class CaseLog:
     """Decisions in the order of time: moments in seconds, labels (NaN where none came) and features, a row each.
 
     With a ``window`` a decision without a label by its end has the label ``missing``. ``names`` are the columns that
-    features were made of, ``left_out`` those of texts that are nearly all distinct.
+    features were made of, ``left_out`` those that name their rows.
     """
 
     decided: Vector
@@ -118,7 +118,7 @@ def case_log(
 ) -> CaseLog:
     """Make a case of a frame; ``features`` are its columns of features.
 
-    Unsaid they are all others but ``id``, a column "id", and texts that are nearly all distinct. Moments are dates or
+    Unsaid they are all others but ``id``, a column "id", and those that name their rows. Moments are dates or
     numbers of seconds. Numbers are standardised, gaps are 0 beside a column that marks them, and each frequent value of
     a text has a column of its own. ``missing`` is, with a ``window``, the label of decisions without one (0);
     otherwise what an empty label time means, as in a plan: "refuse" the log, "drop" the row, "end": it waits to the
@@ -195,19 +195,23 @@ def _missing_label(labelled: pl.Series, window: Any, missing: Any) -> float:
 def _feature_names(
     frame: pl.DataFrame, known: tuple[str, str, str], features: Sequence[str] | None, id: str | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns that are features, and those left out because their texts are nearly all distinct."""
+    """Return the columns that are features, and those left out because they name their rows."""
     if features is not None:
         late = next((name for name in features if name in known[1:]), None)
         if late is not None:
             raise ArgumentError("features", f"must be known when a decision is made, and {late!r} is known later")
         return tuple(dict.fromkeys(features)), ()
     others = [name for name in frame.columns if name not in (*known, "id", id)]
-    left_out = tuple(name for name in others if _names_rows(frame[name]))
+    in_time = frame.sort(known[0])
+    left_out = tuple(name for name in others if _names_rows(in_time[name]))
     return tuple(name for name in others if name not in left_out), left_out
 
 
 def _names_rows(column: pl.Series) -> bool:
-    """Return whether a column has texts that are nearly all distinct."""
+    """Return whether a column names its rows: texts nearly all distinct; whole numbers that rise, or called an id."""
+    if column.dtype.is_integer() and column.len() > VALUES:
+        is_id = column.name.lower().endswith("id") or column.is_sorted()
+        return is_id and not column.has_nulls() and column.n_unique() == column.len()
     if column.dtype.is_numeric() or column.dtype == pl.Boolean or column.dtype.is_temporal():
         return False
     texts = column.cast(pl.String).drop_nulls()

@@ -121,7 +121,10 @@ def stream(
     day_first: Annotated[bool | None, typer.Option("--day-first/--month-first", help="How 9/1/2024 is meant.")] = None,
     seed: stored.SeedOption = None,
 ) -> None:
-    """Go through a log in the order of time; print the rows that a join gives, each with weight and relative."""
+    """Go through a log in the order of time; print the rows that a join gives.
+
+    Each has three weights: unbiased (weight), for models that are refitted (relative), and for steps (tempered).
+    """
     import polars as pl  # where it is used: other commands begin sooner without it
 
     with refusing():
@@ -142,7 +145,7 @@ def stream(
             frame = frame.with_columns(pl.Series("id", column_of(frame, str(id)))).drop(str(id))
         at_end = DELIVER if deliver else DROP
         for row in join.stream(frame, decided_at=start, labelled_at=end, label=label, at_end=at_end, size=size):
-            typer.echo(json.dumps(plain(row), allow_nan=False))
+            typer.echo(json.dumps({**plain(row), "tempered": sum(join.steps(row))}, allow_nan=False))
 
 
 @command("resize", LabelJoin)

@@ -15,6 +15,7 @@ from tarry.learners import Idle
 from tarry.live import batches, outbox
 from tarry.live.base import StoredObject, make_or_open
 from tarry.live.configuration import JOIN, LABELS, MISSING, OUTBOX, RELEASE, WINDOW, Configuration
+from tarry.live.core import NOW
 from tarry.live.encoding import Item, Unreadable, as_id
 from tarry.live.labels import FIRST, RULES, UNSAID, as_gathered, as_missing, check_label
 from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
@@ -24,7 +25,7 @@ from tarry.live.stores import MAIN, POWER, Store
 from tarry.live.weighing import Weighing
 from tarry.live.windows import moment_of, window_options
 from tarry.outcomes import Answer
-from tarry.times import AT_END_OF_WINDOW, PER_SECOND, as_length
+from tarry.times import AT_END_OF_WINDOW, PER_SECOND, as_length, as_moment
 from tarry.tracking import Player
 
 _NOTHING = np.zeros(1)
@@ -147,12 +148,17 @@ class LabelJoin(StoredObject):
         return new_ticket(self._turns.change(work, id, delay, features)[:3])
 
     def _open(self, moment: int, size: float | None, id: Hashable, delay: int | None, features: Any) -> Item:
-        opened = self._tracker.open(id, delay, features, size, moment + self._window)
-        self._tracker.slots.note(moment)
+        tracker = self._tracker
+        opened = tracker.open(id, delay, features, size, moment + self._window)
+        marks = tracker.slots.marks
+        if moment > marks[NOW]:
+            marks[NOW] = moment
         return opened
 
     def _moment(self, at: Any, name: str = "at") -> int:
         """Return the moment of an event in a join with windows; refuse one elsewhere."""
+        if at is not None and self._window:
+            return as_moment(at, name)  # at once: each call in Python is 2 % of a decision
         return moment_of(at, self._window, "this join", name)
 
     def decide_many(
@@ -382,7 +388,7 @@ class LabelJoin(StoredObject):
         changes = {name: value for name, value in given.items() if value is not UNSAID}
         options = {} if window is UNSAID else {WINDOW: as_length(window, WINDOW) / PER_SECOND}
         if options and not self._window:
-            raise ValueError("this join has no window, and cannot get one while it lives: make another with window=…")
+            raise ValueError("this join has no window, and cannot get one while it lives: make another with a window")
         if not changes and not options:
             raise ValueError(f"say what is to change: {', '.join(f'{name}=…' for name in (*given, WINDOW))}")
         return self._reconfigure(options, **changes)

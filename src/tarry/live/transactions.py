@@ -199,9 +199,9 @@ class Stored(Turns):
     def together(self, calls: Sequence[Callable[[], T]]) -> list[T | Exception]:
         """Make calls in their order and in one transaction; return the result or the exception of each.
 
-        All are durable when this returns. A call that fails changes nothing: the transaction is undone, and the calls
-        before it, it alone, and the calls after it are made again, each of the three in a transaction. Where a commit
-        fails, so do all calls of it.
+        All are durable when this returns. A call that fails changes nothing. If it had begun to, the transaction is
+        undone, and the calls before it, it alone, and the calls after it are made again, each of the three in a
+        transaction. Where a commit fails, so do all calls of it.
         """
         done: list[T | Exception] = []
         groups = [calls]  # still to be made, the next one last
@@ -234,14 +234,23 @@ class Stored(Turns):
 
     def _in_group(self, work: Callable[..., T], a: Any, b: Any, c: Any) -> T:
         """Do the work of a call within the transaction of its group; meanwhile no other call may come."""
-        self._is_between = False
+        self._is_between, before = False, self._mark()
         try:
             return work(a, b, c)
-        except Exception:
-            self._has_failed = True
+        except Exception as error:
+            is_harmless = not self.tracker.slots.is_midway and self._mark() == before
+            self._has_failed |= isinstance(error, self.store.errors) or not is_harmless
             raise
         finally:
             self._is_between = True
+
+    def _mark(self) -> tuple[Any, ...]:
+        """Return what differs after every call that has changed something: counts, marks, rows written, configuration.
+
+        To compare the whole state after each call would cost a group what it gains by one commit.
+        """
+        slots = self.tracker.slots
+        return slots.counts.tobytes(), slots.marks.tobytes(), self._rows.writes, id(self.tracker.configuration)
 
     def close(self) -> None:
         """Let go of the store, once the call under way in another thread has ended."""

@@ -31,11 +31,13 @@ def check_windowless(**given: tuple[Any, Any]) -> None:
     """Refuse what is about windows where there is none; each is a value and what it is when it was not said."""
     for name, (value, unsaid) in given.items():
         if value is not unsaid:
-            raise ValueError(f"{name} is about windows, got {value!r}: give window=… too, such as '30d', or leave it")
+            raise ValueError(
+                f"{name} is about windows, got {value!r}: give a window too, such as '30d', or leave it out"
+            )
 
 
 def moment_of(at: Any, window: int, whose: str, name: str = "at") -> int:
     """Return the moment of an event, now if it is not said; refuse one where there is no window."""
     if window:
         return now() if at is None else as_moment(at, name)
-    raise ValueError(f"{whose} has no window, so a moment means nothing to it, got {at!r}: make it with window=…")
+    raise ValueError(f"{whose} has no window, so a moment means nothing to it, got {at!r}: make it with a window")

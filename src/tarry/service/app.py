@@ -16,7 +16,6 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.middleware.gzip import GZipMiddleware
 
 from tarry._version import __version__
 from tarry.errors import Missing
@@ -29,12 +28,10 @@ from tarry.service.metrics import Metrics
 from tarry.service.pages import add_console
 from tarry.service.planner import planner
 from tarry.service.problems import COME_AGAIN, Problem, Refusal, answer_to
-from tarry.service.routing import SCHEME, needs, router_of
+from tarry.service.routing import SCHEME, Direct, needs, router_of
 from tarry.service.sessions import sessions
 from tarry.service.settings import Settings
 from tarry.service.tokens import READ, Tokens
-
-_LEAST_COMPRESSED = 1024  # bytes
 
 operations = router_of("", "operations")
 
@@ -69,15 +66,15 @@ def make_app(settings: Settings) -> Any:
     app.openapi = partial(_openapi, app)  # type: ignore[method-assign]
     for kind in (RequestValidationError, HTTPException, Refusal):
         app.add_exception_handler(kind, _refused)
-    app.add_middleware(GZipMiddleware, minimum_size=_LEAST_COMPRESSED, compresslevel=5)
+    layers: Any = Direct(app, joins, sessions)
     if settings.origins:
-        app.add_middleware(
-            CORSMiddleware,
+        layers = CORSMiddleware(
+            layers,
             allow_origins=list(settings.origins),
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type", "x-request-id"],
         )
-    app.state.guard = Guard(app, settings, tokens, metrics)
+    app.state.guard = Guard(layers, settings, tokens, metrics)
     return app.state.guard
 
 

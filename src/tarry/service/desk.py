@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -27,19 +27,20 @@ _logger = logging.getLogger("tarry.service")
 _END: Any = None  # in place of a call: the thread ends
 LARGEST_GROUP = 512  # calls in one transaction
 MOST_WAITING = 10_000  # calls; beyond it callers are asked to come again
-HISTORY = 1024  # calls that the timeline shows
+HISTORY = 1024  # answers that the timeline shows
 _MOST_TIMES = 100_000  # moments of decisions that are kept
 
 _Waiting = tuple[Callable[[], Any], "asyncio.Future[Any]"]
 
 
 class Event(NamedTuple):
-    """A call of the timeline: when it was made, what it was, and its answers."""
+    """A call of the timeline: when it was made, what it was, its last answers, and how many it had."""
 
     number: int
     at: float
     what: str
-    answers: Iterable[Any]
+    answers: Sequence[Any]
+    rows: int
 
 
 class Desk:
@@ -54,7 +55,8 @@ class Desk:
         self._most, self._told = LARGEST_GROUP if is_grouping else 1, told
         self._numbers, self._is_closed = count(1), False
         self.waiting, self.last = 0, 0  # calls that are not answered, and the number of the last event
-        self.history: deque[Event] = deque(maxlen=HISTORY)
+        self.history: deque[Event] = deque()
+        self._noted = 0  # answers in it
         self.times: dict[Hashable, float] = {}  # when tracked decisions were made, as far as this process knows
         self._thread = Thread(target=self._work, name="tarry-desk", daemon=True)
         self._thread.start()
@@ -73,10 +75,14 @@ class Desk:
         finally:
             self.waiting -= 1
 
-    def note(self, what: str, answers: Iterable[Any]) -> None:
-        """Put a call that was made on the timeline."""
-        self.last = next(self._numbers)
-        self.history.append(Event(self.last, time.time(), what, answers))
+    def note(self, what: str, answers: Sequence[Any]) -> None:
+        """Put a call that was made on the timeline, where older ones make room."""
+        kept, self.last = answers[-HISTORY:], next(self._numbers)
+        if kept:
+            self.history.append(Event(self.last, time.time(), what, kept, len(answers)))
+            self._noted += len(kept)
+        while self._noted > HISTORY:
+            self._noted -= len(self.history.popleft().answers)
 
     def note_tracked(self, ids: Iterable[Hashable]) -> None:
         """Remember when these decisions were made."""

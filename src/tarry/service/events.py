@@ -15,11 +15,11 @@ from tarry.errors import Missing, StoreError
 from tarry.live import LabelJoin, Session
 from tarry.live.encoding import id_of
 from tarry.live.plain import plain
+from tarry.service.bodies import NAME
 from tarry.service.desk import Desk, Event
 from tarry.service.objects import status_facts
 from tarry.service.problems import Refusal
 from tarry.service.routing import READING, desk_of, needs, permit, router_of
-from tarry.service.schemas import NAME
 from tarry.service.tokens import READ
 
 MEDIA = "text/event-stream"
@@ -74,14 +74,16 @@ async def _stream(request: Request, desk: Desk, name: str) -> AsyncIterator[byte
                     await asyncio.sleep(_OTHERS)
                     continue
                 # Calls of this process that the look has found are noted by now, for they were made before it.
-                news = [row for event in desk.history if event.number > seen for row in _rows_of(event)]
+                noted = [event for event in desk.history if event.number > seen]
+                news = [row for event in noted for row in _rows_of(event)]
                 rows = [*_elsewhere(desk, before, found, {_key(row["id"]) for row in news}), *news]
                 seen, before, text = desk.last, found, to_json(plain(facts), inf_nan_mode="null")
                 if text != said:
                     said = text
                     words.append(b"event: status\ndata: " + text + b"\n\n")
                 if rows:
-                    told = to_json(plain(_changes(rows)), inf_nan_mode="null")
+                    forgotten = sum(event.rows - len(event.answers) for event in noted)
+                    told = to_json(plain(_changes(rows, forgotten)), inf_nan_mode="null")
                     words.append(b"event: changes\ndata: " + told + b"\n\n")
             if not words and now - spoke > _ALIVE:
                 words.append(b": alive\n\n")
@@ -153,9 +155,9 @@ def _key(id: Any) -> str:
     return repr(id)
 
 
-def _changes(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _changes(rows: list[dict[str, Any]], forgotten: int) -> dict[str, Any]:
     """Return the newest rows where there are many, and how many were left out."""
-    return {"events": rows[-_MOST:], "left_out": max(0, len(rows) - _MOST)}
+    return {"events": rows[-_MOST:], "left_out": max(0, len(rows) - _MOST) + forgotten}
 
 
 def _rows_of(event: Event) -> list[dict[str, Any]]:
