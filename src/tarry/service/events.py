@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from time import monotonic, time
 from typing import Annotated, Any, NamedTuple
 
@@ -68,22 +68,20 @@ async def _stream(request: Request, desk: Desk, name: str) -> AsyncIterator[byte
                 looked = now
                 try:
                     facts, found = await _look(desk, name, before)
-                except Missing:
-                    return  # it was deleted
+                except (Missing, Refusal):
+                    return  # it was deleted, or closed to make room: who still wants it asks again
                 except StoreError:  # the store is away, and the next look will tell
                     await asyncio.sleep(_OTHERS)
                     continue
                 # Calls of this process that the look has found are noted by now, for they were made before it.
                 noted = [event for event in desk.history if event.number > seen]
-                news = [row for event in noted for row in _rows_of(event)]
-                rows = [*_elsewhere(desk, before, found, {_key(row["id"]) for row in news}), *news]
+                others = _elsewhere(desk, before, found, noted)
                 seen, before, text = desk.last, found, to_json(plain(facts), inf_nan_mode="null")
                 if text != said:
                     said = text
                     words.append(b"event: status\ndata: " + text + b"\n\n")
-                if rows:
-                    forgotten = sum(event.rows - len(event.answers) for event in noted)
-                    told = to_json(plain(_changes(rows, forgotten)), inf_nan_mode="null")
+                if others or noted:
+                    told = to_json(plain(_changes(noted, others)), inf_nan_mode="null")
                     words.append(b"event: changes\ndata: " + told + b"\n\n")
             if not words and now - spoke > _ALIVE:
                 words.append(b": alive\n\n")
@@ -122,10 +120,11 @@ async def _look(desk: Desk, name: str, before: _Found | None) -> tuple[dict[str,
     return facts, await desk.call(work)
 
 
-def _elsewhere(desk: Desk, before: _Found | None, found: _Found, ours: set[str]) -> list[dict[str, Any]]:
+def _elsewhere(desk: Desk, before: _Found | None, found: _Found, noted: list[Event]) -> list[dict[str, Any]]:
     """Return what calls of other processes have done, as the store tells it, in rows of their own."""
     if before is None:
         return []
+    ours = {_key(row["id"]) for event in noted for row in _rows_of(event)}
     made: dict[str, Any] = {"number": None, "at": time()}
     rows = []
     for one in found.newest:
@@ -155,8 +154,10 @@ def _key(id: Any) -> str:
     return repr(id)
 
 
-def _changes(rows: list[dict[str, Any]], forgotten: int) -> dict[str, Any]:
-    """Return the newest rows where there are many, and how many were left out."""
+def _changes(noted: list[Event], others: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    """Return calls as rows, the newest ones where there are many, and how many were left out."""
+    rows = [*others, *(row for event in noted for row in _rows_of(event))]
+    forgotten = sum(event.rows - len(event.answers) for event in noted)
     return {"events": rows[-_MOST:], "left_out": max(0, len(rows) - _MOST) + forgotten}
 
 
