@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -27,6 +29,7 @@ CONNECTIONS = 64
 SECONDS = 2.0
 TURNS = 3
 CAPACITY = 64
+WORKERS = 4
 FEATURES = {"basket": 10}
 _numbers = count()
 
@@ -144,9 +147,37 @@ def _without_groups(quick: bool) -> Figure:
     return Figure(ratio, f"together {pairs[-1][0]}; one by one {pairs[-1][1]}")
 
 
+def _on_postgres(rows: int, quick: bool) -> Figure:
+    """The same load on PostgreSQL with four workers, against SQLite with one: rows a second, and latencies."""
+    sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))  # whose modules know each other by name
+    from postgres import Server
+
+    server = Server()
+    try:
+        with _stage() as (pool, one, _), tempfile.TemporaryDirectory() as folder:
+            many = Served(Path(folder), server.url("bench"), workers=WORKERS)
+            try:
+                many.call("POST", "/v1/joins/bench", {"capacity": CAPACITY})
+                while many.log().count("startup complete") < WORKERS:
+                    time.sleep(0.1)
+                for size in (1, rows):  # every worker opens the join, and compiles what it needs
+                    load(pool, many, CONNECTIONS, size, 1.0)
+                    load(pool, one, CONNECTIONS, size, 1.0)
+                turns = range(1 if quick else TURNS)
+                pairs = [(load(pool, many, CONNECTIONS, rows), load(pool, one, CONNECTIONS, rows)) for _ in turns]
+            finally:
+                many.stop()
+    finally:
+        server.remove()
+    ratio = median(here.rate / there.rate for here, there in pairs)
+    return Figure(ratio, f"{rows} rows each: PostgreSQL, {WORKERS} workers {pairs[-1][0]}; SQLite {pairs[-1][1]}")
+
+
 ROWS = [
     Row("serve single rows, 64 connections, against one caller here", 1.0, partial(_against_one, CONNECTIONS, 1), True),
     Row("serve 100 rows, 64 connections, against one caller here", 8.0, partial(_against_one, CONNECTIONS, 100), True),
     Row("serve lone caller's latency against a call here", 3.0, _lone),
     Row("serve together against one commit each", 1.0, _without_groups, True),
+    Row("serve single rows on PostgreSQL against SQLite", inf, partial(_on_postgres, 1), True),
+    Row("serve 100 rows on PostgreSQL against SQLite", inf, partial(_on_postgres, 100), True),
 ]

@@ -13,14 +13,18 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
+from cutting import Proxy
 from prometheus_client.parser import text_string_to_metric_families
+from service_cuts import cut_often, restart_often
 from service_kills import kill_often
 from serving import Served
 
 import tarry
-from tarry.errors import Mismatch, Missing, NotAllowed, StoreError
+from tarry.client.remote import RemoteJoin
+from tarry.errors import Mismatch, Missing, NotAllowed, StoreError, Uncertain
 from tarry.service import desk
 from tarry.service.settings import settle
 
@@ -186,7 +190,8 @@ def test_clients_say_what_is_wrong(served, join):
         with pytest.raises(ValueError, match="takes no delay"):
             friend.open_join(name).decide(delay=3)
         assert name in friend.names()
-    with tarry.connect("http://127.0.0.1:9", token="x") as nobody, pytest.raises(StoreError, match="did not answer"):
+    nobody = tarry.connect("http://127.0.0.1:9", token="x", patience=0.2)
+    with nobody, pytest.raises(StoreError, match=r"did not answer .* nothing was changed"):
         nobody.open_join("a")
     with pytest.raises(ValueError, match="TARRY_TOKEN"):
         tarry.connect(served.url)
@@ -209,15 +214,50 @@ def test_workers_share_a_store(tmp_path):
     served = Served(tmp_path, workers=2, durability="process")
     try:
         served.call("POST", "/v1/joins/a", {"capacity": 4})
-        with ThreadPoolExecutor(8) as pool:
+        asked = Request(f"{served.url}/v1/events?join=a", headers={"authorization": f"Bearer {served.token}"})
+        with ThreadPoolExecutor(8) as pool, urlopen(asked, timeout=20) as stream:
             bodies = [{"id": f"d{i}"} for i in range(80)]
             statuses = set(pool.map(lambda body: served.call("POST", "/v1/joins/a/decide", body)[0], bodies))
+            begun = time.monotonic()
+            while not (b'"rounds":80' in (line := stream.readline()) and b'"tracked":4' in line):
+                assert line, "the stream ended"
+            assert time.monotonic() - begun < 1.0  # whichever workers made the calls, and whichever streams
         assert statuses == {200}
         assert served.call("GET", "/v1/joins/a/status")[1]["rounds"] == 80
         assert served.call("DELETE", "/v1/joins/a")[0] == 204
         assert {served.call("GET", "/v1/joins/a/status")[0] for _ in range(12)} == {404}
     finally:
         served.stop()
+
+
+def test_connections_are_cut_and_the_store_goes_away(tmp_path, postgres):
+    """A short form of ``make crash``: what is acknowledged is there, once, and callers go on by themselves."""
+    counts = cut_often(postgres, "cut", 4, tmp_path, workers=1, steps=20)
+    assert counts["acknowledged decisions"] > 20
+    counts = restart_often(postgres, "restarted", 2, tmp_path, workers=1, steps=20)
+    assert counts["answers that it is away"] == 2
+
+
+def test_calls_are_made_again_only_where_that_does_no_harm(served, join):
+    """A proxy cuts every answer: a decision by id is made once and heard at last, a label may not be made twice."""
+    served.call("POST", f"{join}/decide", {"id": "b"})
+    proxy = Proxy(served.port, 1.0, seed=1)
+    try:
+        with tarry.connect(f"http://127.0.0.1:{proxy.port}", token=served.token, patience=1.0) as caller:
+            remote = RemoteJoin(caller, join.rpartition("/")[2])
+            with pytest.raises(Uncertain, match="whether this call was made is unknown"):
+                remote.decide(id="a")
+            assert proxy.cuts > 2
+            before = proxy.cuts
+            with pytest.raises(Uncertain):
+                remote.label("b", 1)
+            with pytest.raises(Uncertain):
+                remote.decide()  # a second one would have the next number
+            assert proxy.cuts == before + 2
+            threading.Timer(0.3, setattr, (proxy, "mean", 0.0)).start()
+            assert remote.decide(id="a").id == "a"
+    finally:
+        proxy.close()
 
 
 @pytest.mark.slow

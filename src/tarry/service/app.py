@@ -27,7 +27,7 @@ from tarry.service.joins import joins
 from tarry.service.metrics import Metrics
 from tarry.service.pages import add_console
 from tarry.service.planner import planner
-from tarry.service.problems import Problem, Refusal, answer_to
+from tarry.service.problems import COME_AGAIN, Problem, Refusal, answer_to
 from tarry.service.routing import SCHEME, Direct, needs, router_of
 from tarry.service.sessions import sessions
 from tarry.service.settings import Settings
@@ -116,7 +116,7 @@ def _add_open_routes(app: FastAPI) -> None:
         try:
             await asyncio.to_thread(_reach, desks.store)
         except Exception as error:
-            return answer_to(Refusal(503, f"the store cannot be reached: {type(error).__name__}"))
+            return answer_to(Refusal(503, f"the store cannot be reached: {type(error).__name__}", COME_AGAIN))
         return JSONResponse({"status": "ready"})
 
     @app.get("/v1/openapi.json", include_in_schema=False)

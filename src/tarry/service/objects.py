@@ -143,6 +143,7 @@ async def status_facts(desk: Desk, name: str) -> dict[str, Any]:
         "kind": opened._kind,
         "capacity": opened.capacity,
         "is_numbered": is_numbered,
+        "takes": getattr(opened, "takes", None),
     }
     return {**facts, **found._asdict()}
 

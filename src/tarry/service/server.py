@@ -20,6 +20,7 @@ from tarry.service.problems import MEDIA, body_of
 from tarry.service.settings import Settings
 
 _MOST_HEADERS = 64 << 10  # bytes
+_MOST_START = 30  # seconds for a worker to come up on a busy machine; one that takes longer is begun anew
 _SHARED = "PROMETHEUS_MULTIPROC_DIR"
 _UNREADABLE = {
     400: "this is no request of HTTP/1.1, or ends in the middle: see RFC 9112",
@@ -135,6 +136,7 @@ def serve(settings: Settings) -> None:
         limit_concurrency=settings.connections,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=settings.drain,
+        timeout_worker_healthcheck=_MOST_START,
         ssl_certfile=settings.certificate,
         ssl_keyfile=settings.key,
     )
