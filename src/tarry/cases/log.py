@@ -29,7 +29,7 @@ class CaseLog:
     """Decisions in the order of time: moments in seconds, labels (NaN where none came) and features, a row each.
 
     With a ``window`` a decision without a label by its end has the label ``missing``. ``names`` are the columns that
-    features were made of, ``left_out`` those that name their rows.
+    features were made of, ``left_out`` those that are none: they name their rows, or hold lists.
     """
 
     decided: Vector
@@ -125,6 +125,8 @@ def case_log(
     end. Raise ValueError for a log that makes no sense.
     """
     for name in (decided, labelled, label, *(features or ()), *(() if id is None else (id,))):
+        if name in (features or ()) and name in frame.columns and _is_nested(frame[name]):
+            raise ValueError(f"the column {name!r} holds {frame[name].dtype}: features are numbers, dates or texts")
         if name not in frame.columns:
             raise ValueError(f"there is no column {name!r}: the log has {', '.join(map(repr, frame.columns))}")
     instead = _missing_label(frame[labelled], window, missing)
@@ -195,7 +197,7 @@ def _missing_label(labelled: pl.Series, window: Any, missing: Any) -> float:
 def _feature_names(
     frame: pl.DataFrame, known: tuple[str, str, str], features: Sequence[str] | None, id: str | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns that are features, and those left out because they name their rows."""
+    """Return the columns that are features, and those left out: they name their rows, or hold no plain values."""
     if features is not None:
         late = next((name for name in features if name in known[1:]), None)
         if late is not None:
@@ -203,12 +205,17 @@ def _feature_names(
         return tuple(dict.fromkeys(features)), ()
     others = [name for name in frame.columns if name not in (*known, "id", id)]
     in_time = frame.sort(known[0])
-    left_out = tuple(name for name in others if _names_rows(in_time[name]))
+    left_out = tuple(name for name in others if _is_nested(in_time[name]) or _names_rows(in_time[name]))
     return tuple(name for name in others if name not in left_out), left_out
 
 
+def _is_nested(column: pl.Series) -> bool:
+    """Return whether a column holds lists, structures, bytes or objects, of which no number is made."""
+    return column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary)
+
+
 def _names_rows(column: pl.Series) -> bool:
-    """Return whether a column names its rows: texts nearly all distinct, whole numbers distinct and in order or "id"."""
+    """Return whether a column names its rows: texts nearly all distinct; whole numbers that rise, or called an id."""
     if column.dtype.is_integer() and column.len() > VALUES:
         is_id = column.name.lower().endswith("id") or column.is_sorted()
         return is_id and not column.has_nulls() and column.n_unique() == column.len()
@@ -247,7 +254,10 @@ def features_of(columns: Iterable[pl.Series], height: int | None = None) -> Vect
 
 
 def _seconds(column: pl.Series) -> Vector:
-    """Return moments as seconds, NaN where they are missing."""
+    """Return moments, lengths and times of day as seconds, NaN where they are missing."""
+    if column.dtype in (pl.Duration, pl.Time):
+        column = column.cast(pl.Duration("us"))
+        return column.dt.total_microseconds().cast(pl.Float64).to_numpy() / PER_SECOND
     if column.dtype.is_temporal():
         return column.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64).to_numpy() / PER_SECOND
     return _numbers(column, column.name)
