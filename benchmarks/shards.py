@@ -18,8 +18,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import psycopg
-
 import tarry
 from benchmarks.measure import Figure, Row
 
@@ -28,23 +26,19 @@ CLIENTS = (1, 2, 4, 8)
 CAPACITY = 1024
 SECONDS, TURNS = 2.0, 3
 LAG = 20  # decisions between one and its label
-WARM = 100  # so that each connection has prepared its statements
+WARM = 50  # calls before the clock runs
 _numbers = count()
 _barrier: Any = None  # of this client and the others
 
 
 @contextmanager
 def server() -> Iterator[Any]:
-    """Yield a PostgreSQL server that takes as many connections as there are clients times shards."""
+    """Yield a PostgreSQL server of the tests."""
     sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
     from postgres import Server
 
     made = Server()
     try:
-        with psycopg.connect(f"postgresql://tarry@127.0.0.1:{made.port}/postgres", autocommit=True) as database:
-            database.execute("ALTER SYSTEM SET max_connections = 300")
-        made.stop()
-        made.start()
         yield made
     finally:
         made.remove()

@@ -188,7 +188,7 @@ class Desks:
                 found = self._open[kind, name] = Desk(opened, **self._options)
         if len(self._opening) > self._most:
             self._opening = {key: lock for key, lock in self._opening.items() if lock.locked()}
-        while sum(len(desk.opened.lanes) for desk in self._open.values()) > self._most:  # a connection each
+        while len(self._open) > self._most:
             oldest, desk = next(iter(self._open.items()))
             if desk.waiting or oldest == (kind, name):
                 break
