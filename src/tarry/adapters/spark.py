@@ -1,0 +1,396 @@
+"""Spark: two streams, decisions and late labels, joined with a state that the capacity bounds.
+
+An id's checksum names its shard; a shard is a join in memory, kept between micro-batches as bytes in Spark's state.
+``step`` is all that a shard does, and knows nothing of Spark: :func:`stream` calls it for each micro-batch and shard,
+:func:`batch` once for each shard. Events wait in the state until the watermark has passed them and are then taken in
+the order of time, so rows and weights follow from the events alone, however they were cut into micro-batches.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from math import inf
+from struct import Struct
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from tarry.checks import as_int
+from tarry.live import LabelJoin
+from tarry.live.labels import UNSAID
+from tarry.live.outbox import Row
+from tarry.live.windows import window_options
+from tarry.outcomes import Answer
+from tarry.times import AT_END_OF_WINDOW, PER_SECOND, as_length, as_moment, as_release
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MEMORY = 100_000  # ids that are remembered, over all shards
+_COLUMNS = ("id", "decided_at", "labelled_at", "label", "weight", "relative", "shard")  # of a row, beside its features
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_DELAY = "spark.watermarkDelayMs"  # what Spark notes with a column that has a watermark
+# Text that gives the same microseconds back; without a zone, where a timestamp has none.
+_JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
+_LENGTH = Struct("<I")
+
+
+class Rules(NamedTuple):
+    """What the joins of all shards have in common; ``capacity`` and ``memory`` are divided among them."""
+
+    capacity: int
+    shards: int
+    window: int | None = None  # in microseconds
+    missing: Any = None
+    release: str | None = None
+    seed: int = 0
+    memory: int = MEMORY
+
+    def share(self, shard: int) -> int:
+        """Return the capacity of a shard; those of all add up to the whole."""
+        return self.capacity // self.shards + (shard < self.capacity % self.shards)
+
+    def fresh(self, shard: int) -> LabelJoin:
+        """Return the join of a shard before its first decision; its randomness is keyed by seed and shard."""
+        options: dict[str, Any] = {}
+        if self.window is not None:
+            options = {"window": self.window / PER_SECOND, "missing": self.missing, "release": self.release}
+        rng = np.random.SeedSequence((self.seed, shard))
+        return LabelJoin(self.share(shard), rng=rng, memory=max(1, self.memory // self.shards), **options)
+
+
+class Event(NamedTuple):
+    """A decision with its features as text, or a label; in the order of time, decisions first, then by id."""
+
+    at: int
+    is_label: bool
+    id: str
+    value: Any
+
+
+class Joined(NamedTuple):
+    """A row of a shard; moments in microseconds, ``labelled_at`` None where no label came."""
+
+    id: str
+    decided_at: int
+    labelled_at: int | None
+    features: str | None
+    label: Any
+    weight: float
+    relative: float
+
+
+class Step(NamedTuple):
+    """What a step gives: rows, the state, and the moment from which another step can give more (None: never)."""
+
+    rows: list[Joined]
+    state: bytes
+    wake: int | None
+
+
+def shard_of(id: Any, shards: int) -> int:
+    """Return the shard of an id: the CRC-32 of its text in UTF-8, modulo the shards."""
+    return crc32(str(id).encode()) % shards
+
+
+def step(rules: Rules, shard: int, state: bytes | None, events: Iterable[Event], until: float) -> Step:
+    """Take the events of a shard up to a moment, and end windows up to it; later events wait in the state.
+
+    >>> rules = Rules(capacity=8, shards=1, window=10, missing=0)
+    >>> first = step(rules, 0, None, [Event(2, True, "a", 1.0), Event(1, False, "a", "{}")], until=5)
+    >>> first.rows, first.wake
+    ([], 11)
+    >>> step(rules, 0, first.state, [], until=11).rows
+    [Joined(id='a', decided_at=1, labelled_at=2, features='{}', label=1.0, weight=1.0, relative=1.0)]
+    """
+    turn = _Turn(rules, shard, state)
+    waiting = sorted([*turn.waiting, *events], key=lambda event: event[:3])
+    ready = len(waiting) if until == inf else sum(event.at <= until for event in waiting)
+    for event in waiting[:ready]:
+        turn.take(event)
+    if rules.window is not None:
+        turn.end_windows(until)
+    return turn.result(waiting[ready:])
+
+
+class _Turn:
+    """A shard at work: its join, the moments of labels that the join holds until windows end, and its rows."""
+
+    def __init__(self, rules: Rules, shard: int, state: bytes | None) -> None:
+        self._window = rules.window
+        self._holds_labels = rules.window is not None and rules.release in (None, AT_END_OF_WINDOW)
+        self._labelled: dict[str, int] = {}
+        self.waiting: list[Event] = []
+        self._rows: list[Joined] = []
+        if state is None:
+            self._join = rules.fresh(shard)
+        else:
+            (length,) = _LENGTH.unpack_from(state)
+            self._join = LabelJoin.from_bytes(state[_LENGTH.size : _LENGTH.size + length])
+            self._labelled, waiting = json.loads(state[_LENGTH.size + length :])
+            self.waiting = [Event(*event) for event in waiting]
+        self._due = self._next_due()  # the end of a window, or a moment before all ends
+
+    def _next_due(self) -> float:
+        due = self._join.next_due()
+        return inf if due is None else round(due * PER_SECOND)
+
+    def take(self, event: Event) -> None:
+        """Make a decision or give a label; windows that ended before it end first."""
+        at, is_label, id, value = event
+        if self._window is not None and self._due < at:
+            self.end_windows(at - 1)  # a label may come in the last moment of its window
+        moment = {} if self._window is None else {"at": at / PER_SECOND}
+        if not is_label:
+            ticket = self._join.decide([at, value], id, **moment)
+            for released in ticket.released:
+                self._labelled.pop(str(released), None)
+            if ticket.tracked and self._window is not None:
+                self._due = min(self._due, at + self._window)
+            return
+        if self._holds_labels and id not in self._labelled and self._join.fate(id) is Answer.PENDING:
+            self._labelled[id] = at
+        row = self._join.label(id, value, **moment)
+        if row is not None:
+            self._give(row, at)
+
+    def end_windows(self, moment: float) -> None:
+        """Give the rows of windows that have ended by a moment, all of them where it is infinite."""
+        while self._due <= moment and self._due < inf:
+            for row in self._join.advance((self._due if moment == inf else moment) / PER_SECOND):
+                self._give(row, self._labelled.pop(str(row.id), None))
+            self._due = self._next_due()
+
+    def _give(self, row: Row, labelled_at: int | None) -> None:
+        decided_at, features = row.features
+        self._rows.append(Joined(str(row.id), decided_at, labelled_at, features, row.label, row.weight, row.relative))
+
+    def result(self, waiting: list[Event]) -> Step:
+        """Return the rows, and the state with the events that wait."""
+        join = self._join.to_bytes()
+        state = _LENGTH.pack(len(join)) + join + json.dumps([self._labelled, waiting]).encode()
+        wake = min([self._due, *(event.at for event in waiting[:1])])
+        return Step(self._rows, state, None if wake == inf else int(wake))
+
+
+def join_in(state: bytes) -> LabelJoin:
+    """Return the join in the state of a shard, for its status: a copy, that changes nothing."""
+    (length,) = _LENGTH.unpack_from(state)
+    return LabelJoin.from_bytes(state[_LENGTH.size : _LENGTH.size + length])
+
+
+def stream(
+    decisions: DataFrame,
+    labels: DataFrame,
+    *,
+    capacity: int,
+    shards: int,
+    watermark: str | None = None,
+    window: Any = None,
+    missing: Any = None,
+    release: str | None = None,
+    seed: int = 0,
+    memory: int = MEMORY,
+) -> DataFrame:
+    """Return the rows of two streaming frames as a stream: each label that is used, with features and weight.
+
+    ``decisions`` has id, decided_at (a timestamp) and features; ``labels`` has id, labelled_at and label. Rows have id,
+    decided_at, labelled_at, label, weight, relative, shard and the features. ``watermark`` is how late events may come,
+    such as ``"10 minutes"``; leave it out where both frames have one. A ``window`` needs it. Without one, events are
+    taken as they come, ordered within a micro-batch, and a label that overtakes its decision is lost.
+    ``window``, ``missing`` and ``release`` are those of :class:`tarry.LabelJoin`; of several labels the first counts.
+    """
+    rules = _rules(capacity, shards, window, missing, release, seed, memory)
+    spark = decisions.sparkSession
+    for name, frame in (("decisions", decisions), ("labels", labels)):
+        if not frame.isStreaming:
+            raise ValueError(f"{name} is no stream: read it with spark.readStream, or call batch")
+    if spark.conf.get(_PROVIDER, "") != _ROCKSDB:
+        raise ValueError(f"Spark keeps such a state in RocksDB alone: spark.conf.set('{_PROVIDER}', '{_ROCKSDB}')")
+    timed = [_DELAY in frame.schema[at].metadata for frame, at in ((decisions, "decided_at"), (labels, "labelled_at"))]
+    is_timed = watermark is not None or all(timed)
+    if not is_timed and (rules.window is not None or any(timed)):
+        raise ValueError("both streams need a watermark where one has it, or a window: give watermark='10 minutes'")
+    if watermark is not None and any(timed):
+        raise ValueError(f"a stream has a watermark already, so leave watermark={watermark!r} out, or withWatermark")
+    events = _union(decisions, labels, rules, watermark)
+    mode = "EventTime" if is_timed else "None"
+    text, _ = _types(labels)
+    joined = events.groupBy("shard").transformWithStateInPandas(
+        _processor(rules, is_timed), _output(text), outputMode="Append", timeMode=mode
+    )
+    return _typed(joined, decisions, labels)
+
+
+def batch(
+    decisions: DataFrame,
+    labels: DataFrame,
+    *,
+    capacity: int,
+    shards: int,
+    until: Any = None,
+    window: Any = None,
+    missing: Any = None,
+    release: str | None = None,
+    seed: int = 0,
+    memory: int = MEMORY,
+) -> DataFrame:
+    """Return the rows that :func:`stream` gives for the same events once its watermark has reached ``until``.
+
+    ``until`` is a moment (seconds, a datetime, a text in ISO 8601); left out, all events are taken and all windows end.
+    """
+    rules = _rules(capacity, shards, window, missing, release, seed, memory)
+    last = inf if until is None else as_moment(until, "until")
+    text, _ = _types(labels)
+
+    def join_shard(key: tuple[Any, ...], frame: Any) -> Any:
+        return _frame_of(key[0], step(rules, key[0], None, _events_of(frame), last).rows)
+
+    joined = _union(decisions, labels, rules, None).groupBy("shard").applyInPandas(join_shard, _output(text))
+    return _typed(joined, decisions, labels)
+
+
+def _rules(capacity: int, shards: int, window: Any, missing: Any, release: str | None, seed: int, memory: int) -> Rules:
+    """Return the rules of a join; raise ValueError about arguments that make none."""
+    shards = as_int(shards, "shards", 1)
+    window_options("first", window, UNSAID if missing is None else missing, release)  # which refuses what is wrong
+    length = None if window is None else as_length(window, "window")
+    chosen = None if window is None else as_release(release)
+    capacity, memory = as_int(capacity, "capacity", 1), as_int(memory, "memory", 1)
+    if capacity < shards:
+        raise ValueError(f"capacity must be at least 1 for each of {shards} shards, got {capacity}")
+    return Rules(capacity, shards, length, missing, chosen, as_int(seed, "seed"), memory)
+
+
+def _types(labels: DataFrame) -> tuple[bool, str]:
+    """Return whether labels are texts, and their type; raise ValueError about one that is neither text nor number."""
+    from pyspark.sql.types import BooleanType, NumericType, StringType
+
+    kind = labels.schema["label"].dataType
+    if not isinstance(kind, (BooleanType, NumericType, StringType)):
+        raise ValueError(f"a label must be a number, a truth value or a text, got the type {kind.simpleString()}")
+    return isinstance(kind, StringType), kind.simpleString()
+
+
+def _output(text: bool) -> str:
+    label = "string" if text else "double"
+    moments = "decided_at long, labelled_at long"
+    return f"shard int, id string, {moments}, features string, label {label}, weight double, relative double"
+
+
+def _union(decisions: DataFrame, labels: DataFrame, rules: Rules, watermark: str | None) -> DataFrame:
+    """Return both frames as events: shard, at, is_label, id, moment, features and label."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import IntegralType, StringType
+
+    text, _ = _types(labels)
+    found = []
+    for frame, at, is_label in ((decisions, "decided_at", False), (labels, "labelled_at", True)):
+        name = "labels" if is_label else "decisions"
+        for column in ("id", at):
+            if column not in frame.columns:
+                raise ValueError(f"{name} has no column {column!r}, only {frame.columns}: rename one with select")
+        if not isinstance(frame.schema["id"].dataType, (StringType, IntegralType)):
+            raise ValueError(f"the ids of {name} must be texts or whole numbers: cast the column id to string")
+        kept = frame.where(F.col("id").isNotNull() & F.col(at).isNotNull())
+        label = F.lit(None).cast("string" if text else "double")
+        features = F.lit(None).cast("string")
+        if is_label:
+            label = F.col("label").cast("string" if text else "double")
+            kept = kept.where(label.isNotNull() if text else label.isNotNull() & ~F.isnan(label))
+        elif _features(frame):
+            features = F.to_json(F.struct(*(F.col(f"`{name}`") for name in _features(frame))), _JSON)
+        event = kept.select(
+            F.col(at).alias("at"),
+            F.lit(is_label).alias("is_label"),
+            F.col("id").cast("string").alias("id"),
+            features.alias("features"),
+            label.alias("label"),
+        )
+        found.append(event if watermark is None else event.withWatermark("at", watermark))
+    shard = F.crc32(F.col("id").cast("binary")) % rules.shards
+    return found[0].union(found[1]).select(shard.cast("int").alias("shard"), "*", F.unix_micros("at").alias("moment"))
+
+
+def _features(decisions: DataFrame) -> list[str]:
+    """Return the names of the features; raise ValueError about those that a row has for something else."""
+    names = [name for name in decisions.columns if name not in ("id", "decided_at")]
+    taken = [name for name in names if name in _COLUMNS]
+    if taken:
+        raise ValueError(f"a row has its own column {taken[0]!r}: rename the feature of this name")
+    return names
+
+
+def _typed(joined: DataFrame, decisions: DataFrame, labels: DataFrame) -> DataFrame:
+    """Return the rows of the shards with the types that came in."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import StructType
+
+    kept = StructType([decisions.schema[name] for name in _features(decisions)])
+    parsed = joined.withColumn("features", F.from_json("features", kept, _JSON)) if kept.fields else joined
+    return parsed.select(
+        F.col("id").cast(decisions.schema["id"].dataType).alias("id"),
+        F.timestamp_micros("decided_at").alias("decided_at"),
+        F.timestamp_micros("labelled_at").alias("labelled_at"),
+        F.col("label").cast(_types(labels)[1]).alias("label"),
+        "weight",
+        "relative",
+        "shard",
+        *(["features.*"] if kept.fields else []),
+    )
+
+
+def _events_of(frame: Any) -> Iterator[Event]:
+    """Yield the events of a frame of pandas."""
+    columns = (frame[name].tolist() for name in ("moment", "is_label", "id", "features", "label"))
+    for at, is_label, id, features, label in zip(*columns, strict=True):
+        yield Event(at, is_label, id, label if is_label else features)
+
+
+def _frame_of(shard: int, rows: list[Joined]) -> Any:
+    """Return rows as a frame of pandas; numbers with gaps stay whole in a column of objects."""
+    import pandas as pd
+
+    columns = zip(*rows, strict=True) if rows else ([] for _ in Joined._fields)
+    found = {name: pd.Series(list(values), dtype=object) for name, values in zip(Joined._fields, columns, strict=True)}
+    return pd.DataFrame({"shard": pd.Series([shard] * len(rows), dtype="int32"), **found})
+
+
+def _processor(rules: Rules, is_timed: bool) -> Any:
+    """Return the stateful processor of Spark: the state of a key is that of a shard."""
+    from pyspark.sql.streaming import StatefulProcessor
+
+    class Shards(StatefulProcessor):
+        def init(self, handle: Any) -> None:
+            self._handle, self._state = handle, handle.getValueState("shard", "data binary")
+
+        def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+            events = [event for frame in rows for event in _events_of(frame)]
+            return self._take(key[0], events, timerValues)
+
+        def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
+            return self._take(key[0], [], timerValues)
+
+        def _take(self, shard: int, events: list[Event], times: Any) -> Iterator[Any]:
+            until = times.getCurrentWatermarkInMs() * 1000 if is_timed else inf
+            kept = self._state.get()
+            done = step(rules, shard, None if kept is None else kept[0], events, until)
+            self._state.update((done.state,))
+            if is_timed:
+                for timer in list(self._handle.listTimers()):
+                    self._handle.deleteTimer(timer)
+                if done.wake is not None:
+                    # Timers are in milliseconds: the first one that is not before the moment.
+                    self._handle.registerTimer(max(-(-done.wake // 1000), until // 1000 + 1))
+            if done.rows:
+                yield _frame_of(shard, done.rows)
+
+        def close(self) -> None:
+            pass
+
+    return Shards()
+
+
