@@ -26,12 +26,13 @@ from benchmarks import (
     peers,
     rounds,
     serve,
+    spark,
     start,
     sweeps,
     threads,
 )
 
-MODULES = (rounds, methods, growth, memory, threads, live, joins, adapters, durable, serve, sweeps, start, peers)
+MODULES = (rounds, methods, growth, memory, threads, live, joins, adapters, durable, serve, spark, sweeps, start, peers)
 ROWS = [row for module in MODULES for row in module.ROWS]
 
 

@@ -62,10 +62,10 @@ def test_a_shard_is_a_join_over_its_log_in_the_order_of_time(window, release):
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("window", [None, 15 * SECOND])
 def test_rows_do_not_depend_on_how_events_are_cut_and_shuffled(seed, window):
-    rules = Rules(5, 1, window, 0.0 if window else None)
+    late = 8 * SECOND  # by so much an event may come after another that is later
+    rules = Rules(5, 1, window, 0.0 if window else None, lateness=(late, late) if seed % 2 else None)
     log, draw = make_log(), random.Random(seed)
     expected = step(rules, 0, None, events_of(log), math.inf).rows
-    late = 8 * SECOND  # by so much an event may come after another that is later
     arriving = sorted(events_of(log), key=lambda event: event.at + draw.randrange(late))
     rows, state, seen = [], None, -late
     while arriving:
@@ -99,6 +99,23 @@ def test_a_label_in_the_last_moment_of_its_window_counts_and_the_next_does_not()
         assert (row.label, row.labelled_at) == (label, labelled_at)
 
 
+def test_a_label_in_the_moment_of_its_decision_counts():
+    for window in (None, SECOND):
+        (row,) = step(Rules(4, 1, window), 0, None, [Event(5, True, "a", 1.0), Event(5, False, "a", None)], math.inf).rows
+        assert (row.id, row.label) == ("a", 1.0)
+
+
+@pytest.mark.parametrize("is_ahead", [False, True])
+def test_events_wait_for_the_slower_stream(is_ahead):
+    rules = Rules(5, 1, 15 * SECOND, 0, lateness=(0, 0))
+    events = events_of(make_log(100))
+    expected = step(rules, 0, None, events, math.inf).rows
+    first = step(rules, 0, None, [event for event in events if event.is_label == is_ahead], -math.inf)
+    assert first.rows == []
+    second = step(rules, 0, first.state, [event for event in events if event.is_label != is_ahead], -math.inf)
+    assert second.rows + step(rules, 0, second.state, [], math.inf).rows == expected
+
+
 def test_decisions_and_labels_that_come_twice_count_once():
     events = events_of(make_log(60))
     rules = Rules(8, 1)
@@ -106,17 +123,16 @@ def test_decisions_and_labels_that_come_twice_count_once():
 
 
 def test_the_state_is_bounded_by_capacity_and_memory():
-    rules = Rules(32, 1, 600 * SECOND, 0, memory=500)
+    rules = Rules(32, 1, 600 * SECOND, 0, memory=500, lateness=(SECOND, SECOND))
     log, state, sizes = make_log(6000), None, []
     for first in range(0, 6000, 500):
-        part = events_of(log[first : first + 500])
-        done = step(rules, 0, state, [event for event in part if not event.is_label], log[first + 499][1])
-        state = done.state
+        part = [event for event in events_of(log) if first <= event.at // SECOND < first + 500]
+        state = step(rules, 0, state, part, -math.inf).state  # no watermark yet: the events themselves show the time
         sizes.append(len(state))
         assert join_in(state).status().tracked <= 32
     assert max(sizes[2:]) < 1.05 * min(sizes[2:])
     kept = step(rules._replace(capacity=6000, memory=6000), 0, None, events_of(log), 500 * SECOND).state
-    assert len(kept) > 3 * sizes[-1]  # what would be kept without a limit
+    assert len(kept) > 5 * sizes[-1]  # what would be kept without a limit
 
 
 def test_shares_add_up_and_shards_draw_differently():
@@ -176,22 +192,24 @@ def spark():
 
 
 SPARK = pytest.mark.filterwarnings(
-    "ignore:PySpark does not yet fully support pandas:FutureWarning", "ignore::ResourceWarning", "ignore::DeprecationWarning"
+    "ignore:PySpark does not yet fully support pandas:FutureWarning",
+    "ignore::ResourceWarning",
+    "ignore::DeprecationWarning",
 )
 START = 1_700_000_000 * SECOND
 OPTIONS = {"capacity": 12, "shards": 3, "window": "20s", "missing": 0, "seed": 4, "memory": 300}
 
 
 def frames_of(spark, log):
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as fn
 
     decisions = [(id, START + at, int(id[1:]), math.nan if at % 7 else 0.1) for id, at, _, _ in log]
     labels = [(id, START + later, int(label)) for id, _, later, label in log]
     one = spark.createDataFrame(decisions, "id string, at long, i int, x double")
     other = spark.createDataFrame(labels, "id string, at long, label int")
     return (
-        one.select("id", F.timestamp_micros("at").alias("decided_at"), "i", "x"),
-        other.select("id", F.timestamp_micros("at").alias("labelled_at"), "label"),
+        one.select("id", fn.timestamp_micros("at").alias("decided_at"), "i", "x"),
+        other.select("id", fn.timestamp_micros("at").alias("labelled_at"), "label"),
     )
 
 
@@ -257,7 +275,8 @@ def test_features_come_back_with_their_types_and_values(spark):
 
     schema = (
         "id long, decided_at timestamp, a float, b double, c decimal(38,18), d binary, e date, f timestamp, "
-        "g timestamp_ntz, h array<double>, j map<string,int>, k struct<x:string,y:boolean>, l string, m short, `n.o` int"
+        "g timestamp_ntz, h array<double>, j map<string,int>, k struct<x:string,y:boolean>,"
+        "l string, m short, `n.o` int"
     )
     moment = dt.datetime(2026, 3, 29, 2, 30, 0, 123456)
     full = (

@@ -1,7 +1,7 @@
 """What the tests need of the machine beside Python: Debian's packages, installed by root, and where their files lie.
 
-``python tests/support/system.py`` installs what is missing, or the packages named after it. Who may not install is told what to ask for, and the tests
-that need it are skipped.
+``python tests/support/system.py`` installs what is missing, or the packages named after it. Who may not install is told
+what to ask for, and the tests that need it are skipped.
 """
 
 from __future__ import annotations

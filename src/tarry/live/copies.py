@@ -2,8 +2,8 @@
 
 In one piece of bytes a copy is what an engine of streams keeps as the state of a key.
 
-The first line of a file says what it is, then comes a line for each round that is kept (``round``), for each row of an outbox
-(``row``) and for each piece of the state (``region``); the last one counts the others and has their checksum.
+The first line of a file says what it is, then comes a line for each round that is kept (``round``), for each row of an
+outbox (``row``) and for each piece of the state (``region``); the last one counts the others and has their checksum.
 """
 
 from __future__ import annotations
