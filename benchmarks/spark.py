@@ -35,10 +35,10 @@ KILLS = 10
 RUNS = 100
 
 
-def make_log(decisions: int, seed: int = 1) -> pl.DataFrame:
+def make_log(decisions: int, seed: int = 1, period: int = PERIOD) -> pl.DataFrame:
     """Return decisions with their labels: those of 1 come within hours, those of 0 within a day, or too late."""
     rng = np.random.default_rng(seed)
-    at = np.sort(rng.uniform(0, PERIOD, decisions))
+    at = np.sort(rng.uniform(0, period, decisions))
     label = (rng.random(decisions) < 0.3).astype(np.int32)
     delay = rng.exponential(np.where(label == 1, 7_200.0, 43_200.0))
     moments = {"decided_at": at, "labelled_at": at + delay}
@@ -219,7 +219,7 @@ def _coverage(quick: bool) -> Figure:
 
     runs, count = (10, 2_000) if quick else (RUNS, 2_000)
     spark, covered, raw_covered = session(), 0, 0
-    log = make_log(count, seed=3)
+    log = make_log(count, seed=3, period=2 * WINDOW)  # some 400 wait at a time
     with tempfile.TemporaryDirectory() as place:
         log.select("id", "decided_at").write_parquet(f"{place}/decisions.parquet")
         log.select("id", "labelled_at", "label").write_parquet(f"{place}/labels.parquet")

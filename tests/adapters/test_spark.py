@@ -101,7 +101,9 @@ def test_a_label_in_the_last_moment_of_its_window_counts_and_the_next_does_not()
 
 def test_a_label_in_the_moment_of_its_decision_counts():
     for window in (None, SECOND):
-        (row,) = step(Rules(4, 1, window), 0, None, [Event(5, True, "a", 1.0), Event(5, False, "a", None)], math.inf).rows
+        (row,) = step(
+            Rules(4, 1, window), 0, None, [Event(5, True, "a", 1.0), Event(5, False, "a", None)], math.inf
+        ).rows
         assert (row.id, row.label) == ("a", 1.0)
 
 
@@ -191,11 +193,7 @@ def spark():
     made.stop()
 
 
-SPARK = pytest.mark.filterwarnings(
-    "ignore:PySpark does not yet fully support pandas:FutureWarning",
-    "ignore::ResourceWarning",
-    "ignore::DeprecationWarning",
-)
+SPARK = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")  # of PySpark's own
 START = 1_700_000_000 * SECOND
 OPTIONS = {"capacity": 12, "shards": 3, "window": "20s", "missing": 0, "seed": 4, "memory": 300}
 

@@ -89,7 +89,7 @@ class Joined(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a step gives: rows, the state, and the moment from which another step can give more (None: never)."""
+    """Rows, the state, and the moment from which another step can give more (None: never)."""
 
     rows: list[Joined]
     state: bytes
@@ -235,12 +235,8 @@ def stream(
     events, delays = _union(decisions, labels, rules, watermark)
     if is_timed:
         rules = rules._replace(lateness=(delays[0] * 1000, delays[1] * 1000))
-    joined = events.groupBy("shard").transformWithStateInPandas(
-        _processor(rules, is_timed),
-        _OUTPUT.format(_kept_as(labels)),
-        outputMode="Append",
-        timeMode="EventTime" if is_timed else "None",
-    )
+    kind, mode = _OUTPUT.format(_kept_as(labels)), "EventTime" if is_timed else "None"
+    joined = events.groupBy("shard").transformWithStateInPandas(_processor(rules), kind, "Append", mode)
     return _typed(joined, decisions, labels)
 
 
@@ -283,8 +279,7 @@ def _rules(decisions: DataFrame, labels: DataFrame, given: Rules) -> Rules:
         if not isinstance(frame.schema["id"].dataType, (StringType, IntegralType)):
             raise ValueError(f"the ids of {name} must be texts or whole numbers: cast the column id to string")
         if not isinstance(frame.schema[at].dataType, TimestampType):
-            kind = frame.schema[at].dataType.simpleString()
-            raise ValueError(f"{at} must be a timestamp, got the type {kind}: cast it")
+            raise ValueError(f"{at} must be a timestamp, got {frame.schema[at].dataType.simpleString()}: cast it")
     capacity, shards, window, missing, release, seed, memory, _ = given
     if missing is not None and _kept_as(labels) == "double":
         missing = float(missing)  # as labels are
@@ -334,9 +329,8 @@ def _union(decisions: DataFrame, labels: DataFrame, rules: Rules, watermark: str
 def _features(decisions: DataFrame) -> list[str]:
     """Return the names of the features; raise ValueError about those that a row has for something else."""
     names = [name for name in decisions.columns if name not in ("id", "decided_at")]
-    taken = [name for name in names if name in _COLUMNS]
-    if taken:
-        raise ValueError(f"a row has its own column {taken[0]!r}: rename the feature of this name")
+    for name in {*names} & {*_COLUMNS}:
+        raise ValueError(f"a row has its own column {name!r}: rename the feature of this name")
     return names
 
 
@@ -359,8 +353,8 @@ def _typed(joined: DataFrame, decisions: DataFrame, labels: DataFrame) -> DataFr
 def _events_of(frame: Any) -> Iterator[Event]:
     """Yield the events of a frame of pandas."""
     columns = (frame[name].tolist() for name in ("moment", "is_label", "id", "features", "label"))
-    for *event, features, label in zip(*columns, strict=True):
-        yield Event(*event, label if event[1] else features)
+    for at, is_label, id, features, label in zip(*columns, strict=True):
+        yield Event(at, is_label, id, label if is_label else features)
 
 
 def _frame_of(shard: int, rows: list[Joined]) -> Any:
@@ -369,12 +363,14 @@ def _frame_of(shard: int, rows: list[Joined]) -> Any:
 
     columns = zip(*rows, strict=True) if rows else ([] for _ in Joined._fields)
     found = {name: pd.Series(list(values), dtype=object) for name, values in zip(Joined._fields, columns, strict=True)}
-    return pd.DataFrame({"shard": pd.Series([shard] * len(rows), dtype="int32"), **found})
+    return pd.DataFrame(found).assign(shard=shard)
 
 
-def _processor(rules: Rules, is_timed: bool) -> Any:
+def _processor(rules: Rules) -> Any:
     """Return the stateful processor of Spark: the state of a key is that of a shard."""
     from pyspark.sql.streaming import StatefulProcessor
+
+    is_timed = rules.lateness is not None
 
     class Shards(StatefulProcessor):
         def init(self, handle: Any) -> None:
@@ -396,7 +392,7 @@ def _processor(rules: Rules, is_timed: bool) -> Any:
                 for timer in list(self._handle.listTimers()):
                     self._handle.deleteTimer(timer)
                 if done.wake is not None:
-                    # Timers are in milliseconds: the first one that is not before the moment.
+                    # In milliseconds: the first that is not before the moment.
                     self._handle.registerTimer(max(-(-done.wake // 1000), until // 1000 + 1))
             yield _frame_of(shard, done.rows)
 
