@@ -2,7 +2,7 @@
 # test-all: every check, also those marked slow, with coverage, and test-oldest
 # test-oldest: the tests with the JIT off, and every member compiled, on the oldest dependencies that pyproject.toml allows
 # crash: kill -9, 500 times for each store, and 300 times with windows, an outbox and a changing capacity
-#   and of the service, its workers and the whole server, under load
+#   and of the service, its workers and the whole server, under load; connections cut, PostgreSQL stopped and started
 # fuzz: 20,000 requests to the service, made up from its description   soak: the service under load for half an hour
 # studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1 with its controls, quick: fails unless every line comes out as it should (a minute or two)
@@ -82,6 +82,7 @@ crash: setup
 	@$(BIN)/python tests/support/crash.py 500
 	@$(BIN)/python tests/support/outbox_kills.py 300
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python tests/support/service_kills.py 300
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python tests/support/service_cuts.py 200 20
 
 fuzz: setup
 	@$(BIN)/python tests/support/fuzz_service.py 20000

@@ -26,13 +26,30 @@ from benchmarks import (
     peers,
     rounds,
     serve,
+    shards,
     spark,
     start,
     sweeps,
     threads,
 )
 
-MODULES = (rounds, methods, growth, memory, threads, live, joins, adapters, durable, serve, spark, sweeps, start, peers)
+MODULES = (
+    rounds,
+    methods,
+    growth,
+    memory,
+    threads,
+    live,
+    joins,
+    adapters,
+    durable,
+    shards,
+    serve,
+    spark,
+    sweeps,
+    start,
+    peers,
+)
 ROWS = [row for module in MODULES for row in module.ROWS]
 
 

@@ -82,19 +82,30 @@ def _against_river(mean: float, count: int, _quick: bool) -> Figure:
     return Figure(ratio(ours, river), detail)
 
 
-def _decisions(count: int, **rules: float) -> Callable[[], None]:
-    join = tarry.LabelJoin(CAPACITY, rng=1, **rules)  # type: ignore[arg-type]
+def _plain(count: int) -> Callable[[], None]:
+    join = tarry.LabelJoin(CAPACITY, rng=1)
 
     def play() -> None:
-        for i in range(count):
-            join.decide(None, **({"at": float(i)} if rules else {}))
+        for _ in range(count):
+            join.decide()
+
+    return play
+
+
+def _timed(count: int) -> Callable[[], None]:
+    join = tarry.LabelJoin(CAPACITY, window=1e6, missing=0.0, rng=1)
+    moments = [float(i) for i in range(count)]
+
+    def play() -> None:
+        for moment in moments:
+            join.decide(at=moment)
 
     return play
 
 
 def _windows(_quick: bool) -> Figure:
     count = 20_000
-    plain, timed = interleave([partial(_decisions, count), partial(_decisions, count, window=1e6, missing=0.0)])
+    plain, timed = interleave([partial(_plain, count), partial(_timed, count)])
     detail = f"{nanoseconds(timed, count) / 1e3:.2f} us a decision, {nanoseconds(plain, count) / 1e3:.2f} us without"
     return Figure(ratio(timed, plain), detail)
 

@@ -51,3 +51,9 @@ def test_no_length(bad):
 def test_no_moment(bad):
     with pytest.raises(ValueError, match="at must be a moment"):
         as_moment(bad, "at")
+
+
+def test_milliseconds_are_no_seconds():
+    for moment in (1_767_225_600_000, 1_767_225_600_000.0, "1767225600000"):
+        with pytest.raises(ValueError, match="seconds before the year 10000"):
+            as_moment(moment, "at")

@@ -23,6 +23,7 @@ SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 PER_SECOND = 1_000_000
 LATEST = 1 << 62  # microseconds: so that a moment and a length add up within 64 bits
 _MOST = LATEST / PER_SECOND
+_FAR = 253_402_300_800  # seconds to the year 10000: a moment beyond was counted in another unit
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _ONE = timedelta(microseconds=1)
 _LENGTH = re.compile(rf"\s*([-+0-9.eE]+)\s*({'|'.join(SECONDS)})?\s*")
@@ -72,7 +73,7 @@ def as_length(value: Any, name: str) -> int:
 def as_moment(value: Any, name: str) -> int:
     """Return a moment in microseconds: of seconds, a date or a datetime (Python's, NumPy's), or a text in ISO 8601."""
     moment: Any = None
-    if type(value) is float and -_MOST < value < _MOST:  # at once: a call in memory takes some microseconds
+    if type(value) is float and -_FAR < value < _FAR:  # at once: a call in memory takes some microseconds
         return round(value * PER_SECOND)
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
@@ -88,9 +89,10 @@ def as_moment(value: Any, name: str) -> int:
         moment = (value if value.tzinfo else value.replace(tzinfo=UTC)) - _START
         moment = None if moment != moment else moment // _ONE  # a missing date of pandas differs from itself
     elif isinstance(value, Real) and not isinstance(value, bool):
-        moment = _whole(value)
-    if moment is None or not -LATEST < moment < LATEST:
-        raise ArgumentError(name, "must be a moment: seconds, a datetime, or a text such as '2026-01-31 12:00'", value)
+        moment = _whole(value, _FAR)
+    if moment is None:
+        problem = "must be a moment: seconds before the year 10000, a datetime, or a text such as '2026-01-31 12:00'"
+        raise ArgumentError(name, problem, value)
     return int(moment)
 
 
@@ -106,6 +108,6 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-def _whole(seconds: Any) -> int | None:
+def _whole(seconds: Any, most: float = _MOST) -> int | None:
     """Return seconds as microseconds, None where there are too many; a large int is compared before it is converted."""
-    return round(float(seconds) * PER_SECOND) if -_MOST < seconds < _MOST else None
+    return round(float(seconds) * PER_SECOND) if -most < seconds < most else None

@@ -80,17 +80,62 @@ def test_scikit_learn():
     assert late.fates()["used"] == 3
 
 
-def test_scikit_learn_fails_on_a_window():
+@pytest.mark.parametrize("told_again", [False, True])
+def test_scikit_learn_fails_on_a_window(told_again):
     late = for_sklearn.LateLabels(SGDRegressor(), 8, random_state=1, window=1, missing=0)
-    ids = [ticket.id for ticket in late.decide([[1.0], [2.0]], at=0)]
-    good, late.estimator_.partial_fit = late.estimator_.partial_fit, None
+    ids = [ticket.id for ticket in late.decide([[1.0], [2.0], [3.0]], at=0)]
+    late.label(ids[1:], [4.0, 5.0], at=1)
+    late.estimator_.partial_fit = None
     with pytest.raises(TypeError) as told:
         late.advance(9)
-    assert f"{ids}: label them again" in told.value.__notes__[0]
-    assert late.fates()["pending"] == 2
-    late.estimator_.partial_fit = good
-    assert late.label(ids, [0.0, 0.0], at=9) == 2
+    assert f"{ids}: advance() tries again" in told.value.__notes__[0]
+    assert late.fates()["pending"] == 3
+    seen = []
+    late.estimator_.partial_fit = lambda X, y, sample_weight: seen.append(y.tolist())
+    assert late.label(ids[:told_again], [7.0][:told_again], at=9) == told_again  # beats the label that was held
+    assert late.advance(9) == 3 - told_again
+    assert [y for labels in seen for y in labels] == ([7.0, 4.0, 5.0] if told_again else [0.0, 4.0, 5.0])
     assert late.advance(9) == 0
+
+
+class Picky(Spy):
+    """A classifier that learns nothing from rows with a negative feature."""
+
+    def learn_one(self, x, y, w=1.0):
+        if x["a"] < 0:
+            raise ZeroDivisionError
+        super().learn_one(x, y, w)
+
+
+def test_what_cannot_be_learnt_does_not_keep_others_waiting():
+    model = for_river.LateLabels(Picky(), 3, seed=1, window=10, missing=False)
+    for i in (-1, 1, 2):
+        model.learn_one(model.decide({"a": i}, at=0).id, True, at=1)
+    with pytest.raises(ZeroDivisionError):
+        model.advance(10)
+    for i in (3, 4, 5):
+        model.decide({"a": i}, at=100)
+    failures = 0
+    for _ in range(5):
+        try:
+            model.advance(200)
+        except ZeroDivisionError:
+            failures += 1
+    assert failures == 5  # it is tried again, after the others
+    assert len(model.model.rows) == 3  # as many as there were slots
+    assert model.fates()["pending"] == 1
+    assert model.forget(1)
+    assert model.advance(200) == 0
+    assert model.fates()["expired"] == 1
+
+
+def test_a_weight_of_the_callers_is_held_with_its_label():
+    for release, moment in (("window", 10), ("arrival", 1)):
+        model = for_river.LateLabels(Spy(), 8, seed=1, window=10, missing=False, release=release)
+        model.learn_one(model.decide({"a": 1}, at=0).id, True, w=3.0, at=1)
+        model.learn_one(model.decide({"a": 2}, at=0).id, True, w=0.0, at=1)
+        model.advance(moment)
+        assert model.model.rows == [({"a": 1}, True, 3.0)]
 
 
 def test_torch():
@@ -113,11 +158,25 @@ def test_torch():
     assert late.advance(60) == 0
 
 
+def test_torch_takes_all_parts_of_a_bad_label_back():
+    bias = autograd_stand_in.Tensor([0.0])
+    optimiser, loss = autograd_stand_in.SGD([bias], 0.01), lambda out, y: (out - y) * (out - y)
+    stand_in = {"collate": autograd_stand_in.collate, "weights": "unbiased"}
+    late = for_torch.LateLabels(lambda x: x * bias, optimiser, loss, 1, seed=1, **stand_in)
+    tickets = [late.decide(np.array([1.0])) for _ in range(5)]
+    id = next(ticket.id for ticket in reversed(tickets) if ticket.tracked)
+    with pytest.raises(ValueError, match="not finite"):
+        late.label(id, np.array([np.nan]))
+    assert late.label(id, np.array([1.0])) is not None
+    assert late._batch == []
+    assert bias.data.item() == pytest.approx(1 - (1 - 2 * 0.01) ** 5)  # five steps of weight 1
+
+
 def test_sentences():
     river = linear_model.LinearRegression
     with pytest.raises(ValueError, match=r"window='30d' ends also where no label came.* give missing=…"):
         for_river.LateLabels(river(), 8, window="30d")
-    with pytest.raises(ValueError, match=r"missing is about windows, got 0: give window=… too"):
+    with pytest.raises(ValueError, match=r"missing is about windows, got 0: give a window too"):
         for_river.LateLabels(river(), 8, missing=0)
     with pytest.raises(ValueError, match="a decision without one has the label 'none', but it must be a finite number"):
         for_river.LateLabels(river(), 8, window="30d", missing="none")

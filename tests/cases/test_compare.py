@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import time, timedelta
 
 import numpy as np
 import polars as pl
@@ -343,6 +344,7 @@ def orders(count=60):
             "paid": [1.0 if told else 0.0 for told in half],
             "order": [f"o-{i}" for i in range(count)],
             "customer": [i * 7 for i in range(count)],
+            "age": [20 + i * 7 % 60 for i in range(count)],
             "shop": ["north", "south", "east"] * (count // 3),
         }
     )
@@ -351,16 +353,20 @@ def orders(count=60):
 TIMES = {"decided": "at", "labelled": "paid_at", "label": "paid"}
 
 
-def test_texts_that_name_rows_are_no_features():
+def test_what_names_rows_is_no_feature():
     log = case_log(orders(), **TIMES, window=5)
-    assert (log.names, log.left_out) == (("customer", "shop"), ("order",))
+    assert (log.names, log.left_out) == (("age", "shop"), ("order", "customer"))
     assert log.features.shape == (60, 4)
     log = case_log(orders(), **TIMES, window=5, id="customer")
-    assert (log.names, log.left_out) == (("shop",), ("order",))
+    assert (log.names, log.left_out) == (("age", "shop"), ("order",))
     made = compare(log, models=["sgd"], capacity=3, seeds=2, policies=["VarOpt"])
-    assert made.facts.endswith("Features: shop. Left out, since nearly all their texts are distinct: order.")
+    assert made.facts.endswith("Features: age, shop. Left out, since they name rows or hold lists: order.")
     chosen = case_log(orders(), **TIMES, window=5, features=["order", "at"])  # who names it has it
     assert (chosen.names, chosen.left_out) == (("order", "at"), ())
+    mixed = orders().sample(60, shuffle=True, seed=1)  # whole numbers are names if they rise with time, or say so
+    assert case_log(mixed, **TIMES, window=5).left_out == ("order", "customer")
+    renamed = orders().with_columns(pl.col("age").alias("customerID"), age=pl.col("age").reverse())
+    assert case_log(renamed, **TIMES, window=5).left_out == ("order", "customer", "customerID")
     few = orders(12)  # as many texts as get a column each
     assert case_log(few, **TIMES, window=5).left_out == ()
     with pytest.raises(ValueError, match="there is no column 'size'"):
@@ -414,3 +420,26 @@ def test_refusals():
             label="y",
             window=60,
         )
+
+
+def test_columns_of_any_type_are_features_or_left_out():
+    count = 60
+    extra = {
+        "took": [timedelta(minutes=i % 7) for i in range(count)],
+        "hour": [time(i % 24) for i in range(count)],
+        "tags": [["a"], ["b"]] * (count // 2),
+    }
+    log = case_log(
+        orders(count).with_columns(**{name: pl.Series(values) for name, values in extra.items()}), **TIMES, window=5
+    )
+    assert (log.names[-2:], log.left_out[-1:]) == (("took", "hour"), ("tags",))
+    minutes = np.arange(count) % 7.0
+    assert np.allclose(log.features[:, -2], (minutes - minutes.mean()) / minutes.std())
+    with pytest.raises(ValueError, match="'tags' holds List"):
+        case_log(orders(count).with_columns(tags=pl.Series(extra["tags"])), **TIMES, window=5, features=["tags"])
+
+
+def test_a_log_that_is_hardly_longer_than_its_window_has_settled_decisions_in_every_run():
+    log = case_log(orders(), **TIMES, window=56)  # three decisions are settled
+    made = compare(log, models=["sgd"], capacity=3, seeds=10, policies=["VarOpt"])
+    assert all(np.isfinite(score.losses).all() for score in made.scores)

@@ -67,7 +67,7 @@ def test_features_are_named(log, tmp_path):
     path = tmp_path / "ids.csv"
     pl.read_csv(log).with_columns(order=pl.Series([f"o-{i}" for i in range(160)])).write_csv(path)
     for said, named in (
-        ([], "Features: age, shop, since. Left out, since nearly all their texts are distinct: order."),
+        ([], "Features: age, shop, since. Left out, since they name rows or hold lists: order."),
         (["--id", "order"], "Features: age, shop, since."),
         (["--features", "shop, age"], "Features: shop, age."),
     ):

@@ -381,8 +381,12 @@ def test_a_log_is_streamed_as_from_python(call, window, tmp_path):
     told = lines(call("stream", path, *options, "--id", "order"))
     join = tarry.LabelJoin(5, rng=1, **rules)
     names = {"decided_at": "at", "labelled_at": "seen", "label": "paid", "at_end": "deliver"}
-    rows = list(join.stream(frame.rename({"order": "id"}), **names))
-    assert told == [row._asdict() for row in rows]
+    rows = [
+        row._asdict() | {"tempered": sum(join.steps(row))}
+        for row in join.stream(frame.rename({"order": "id"}), **names)
+    ]
+    assert told == rows
+    assert any(row["tempered"] != row["relative"] for row in rows)
     assert len(rows) > 5
     (first, *_) = lines(call("stream", path, *options, "--features", "basket"))
     assert list(first["features"]) == ["basket"]

@@ -15,8 +15,8 @@ import pytest
 import tarry
 from tarry.game import replay
 from tarry.learners import Idle
+from tarry.live.books import sample_of
 from tarry.live.core import LABELS, LOST, NAIVE, WEIGHTED, WEIGHTS, Slots, book_label
-from tarry.live.status import sample_of
 from tarry.theory.intervals import deviation, mean_interval
 from tarry.tracking import Player
 from tarry.tracking.tally import DRIFT, THRESHOLD

@@ -108,6 +108,16 @@ def test_a_tracked_decision_older_than_the_memory_is_found_after_bytes():
     assert twin.label("d0", 1) == row
 
 
+def test_a_join_with_shards_knows_its_next_end_and_has_no_bytes():
+    join = tarry.LabelJoin(4, shards=2, window=10, rng=1)
+    assert join.next_due() is None
+    for i in range(6):
+        join.decide(id=f"d{i}", at=i)
+    assert join.next_due() == min(one.ends for one in join.tracked())
+    with pytest.raises(ValueError, match="is several, each with its bytes"):
+        join.to_bytes()
+
+
 def test_bytes_that_are_no_copy_are_refused():
     join = tarry.LabelJoin(3, rng=1)
     join.decide({"x": 1})

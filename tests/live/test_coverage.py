@@ -12,8 +12,8 @@ from scipy import stats
 
 import tarry
 from tarry.game import replay
+from tarry.live.books import sample_of
 from tarry.live.core import LABELS, book_label
-from tarry.live.status import sample_of
 from tarry.theory.intervals import mean_interval, settled_estimate
 from tarry.tracking.tally import THRESHOLD
 

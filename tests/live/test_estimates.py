@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import tarry
+from tarry.live.books import sample_of
 from tarry.live.core import NAIVE, book_label
-from tarry.live.status import sample_of
 from tarry.theory.intervals import student_interval
 from tarry.tracking.tally import THRESHOLD
 

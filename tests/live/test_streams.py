@@ -193,3 +193,19 @@ def test_a_log_cannot_end_windows(labels):
     with pytest.raises(ValueError, match="a log does not say when that is: stream with a window or labels='first'"):
         join.stream(LOG, **NAMES)
     assert join.status().rounds == 0
+
+
+def test_a_label_counts_to_the_last_moment_of_its_window_also_at_the_end_of_the_log():
+    log = {"at": [0.0, 30.0], "seen": [30.0, None], "label": [1.0, None]}
+    for at_end in ("drop", "deliver"):
+        (row, *_) = tarry.LabelJoin(9, window=30, missing=0.0).stream(
+            log, decided_at="at", labelled_at="seen", label="label", at_end=at_end
+        )
+        assert row.label == 1.0
+
+
+def test_moments_of_nanoseconds():
+    at = np.array(["2026-01-01", "2026-01-02"], "datetime64[ns]")
+    join = tarry.LabelJoin(9, window="1d", missing=0)
+    join.decide_many([1, 2], at=at)
+    assert join.due("2026-01-02") == [1]

@@ -16,14 +16,14 @@ from tarry.live.stores.sqlite import SQLite
 CALLS = ("decide", "label", "refused before", "refused at work", "failed after a change")
 
 
-@pytest.fixture
-def make(new_store, monkeypatch):
-    """A function that makes a join whose tracker fails after it has booked the label of "bad"."""
+@pytest.fixture(params=["first", "sum"])
+def make(new_store, monkeypatch, request):
+    """A function that makes a join whose tracker fails after it has booked, or only gathered, the label of "bad"."""
 
     address, numbers = new_store("sqlite"), count()
 
     def made():
-        rules = {"rng": 1, "memory": 1000, "durability": "process"}
+        rules = {"rng": 1, "memory": 1000, "durability": "process", "labels": request.param}
         join = tarry.LabelJoin(3, store=address, name=f"j{next(numbers)}", **rules)
         join.decide_many([{"n": i} for i in range(3)], ids=["a", "b", "bad"])
         fate = join._tracker.fate
@@ -80,11 +80,11 @@ def test_every_order_of_calls_gives_what_single_calls_give(make, first):
     [
         (["decide"] * 20, 1),
         (["decide"] * 5 + ["refused before"] + ["decide"] * 5, 1),
-        (["decide"] * 5 + ["refused at work"] + ["decide"] * 5, 2),
+        (["decide"] * 5 + ["refused at work"] + ["decide"] * 5, 1),
         (["decide", "failed after a change", "label"], 2),
         (["refused at work"] * 3, 0),
     ],
-    ids=["one", "one refused before", "two around a refusal", "two around a failure", "none"],
+    ids=["one", "one refused before", "one refused at work", "two around a failure", "none"],
 )
 def test_how_often_a_group_is_committed(make, monkeypatch, whats, commits):
     join, counted = make(), []
@@ -171,3 +171,21 @@ def test_the_weight_that_is_shown_is_the_weight_that_comes():
             assert {one.id for one in waiting} == {f"d{one.round - 1}" for one in waiting}
             weights = [join.label(one.id, 1).weight for one in waiting]
             assert weights == pytest.approx([one.weight for one in waiting]), scheduler
+
+
+def test_a_store_that_fails_within_a_group_is_explained(new_store, monkeypatch):
+    """What a store says in the middle of a group is no refusal of one call: all of them are made again."""
+    address = new_store("sqlite")
+    with tarry.LabelJoin(8, store=address, rng=1) as join:
+        join.decide(None, "a")
+    with tarry.LabelJoin.open(address) as join:
+
+        def refuse(self, t):
+            raise self.errors[0]("disk I/O error")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SQLite, "row", refuse)
+            told = join.together([partial(join.decide, None, "b"), partial(join.label, "a", 1)])
+        assert told[0].tracked
+        assert isinstance(told[1], StoreError)
+        assert join.label("a", 1).weight == 1.0

@@ -315,3 +315,19 @@ def _agrees(delays):
     record = tarry.simulate(game, tarry.learners.DWFTRL(domain, rate=0.1), seeds=range(900, 930), bound=False)
     assert figures.seen == pytest.approx(record.observed.mean(), rel=0.1)
     assert figures.second_moment == pytest.approx(record.weights.second_moment.mean(), rel=0.1)
+
+
+def test_a_window_plans_for_all_decisions_whatever_missing_says(tmp_path):
+    path = tmp_path / "log.csv"
+    lines = [f"{i},{i + 1 if i % 4 == 0 else ''}" for i in range(400)]
+    path.write_text("\n".join(["decided_at,labelled_at", *lines]))
+    plans = [read_log(path, window=20, missing=missing) for missing in ("drop", "0")]
+    assert [log.delays.horizon for log in plans] == [400, 400]
+
+
+@pytest.mark.parametrize("end", ["\n\n", "\n,\n", "\n , \n\n", ""])
+def test_blank_cells_and_lines_at_the_end_are_nothing(tmp_path, end):
+    path = tmp_path / "log.csv"
+    path.write_text("decided_at,labelled_at\n2024-01-01,2024-01-02\n2024-01-02, \n2024-01-03,2024-01-05" + end)
+    log = read_log(path, missing="end")
+    assert (log.rows, log.missing) == (3, 1)

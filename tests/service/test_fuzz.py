@@ -94,6 +94,16 @@ def test_problems_have_the_librarys_sentence(served, join):
     assert served.call("GET", "/v2/joins")[0] == 404
 
 
+def test_addresses_near_those_of_calls(served, join):
+    """What only looks like the address of a call is refused as any other address."""
+    near = {f"{join}/decide/": 404, f"{join}/nothing": 404, "/v1/joins//decide": 404, "/v2/joins/a/decide": 404}
+    for path, expected in (near | {f"{join}/status": 405, "/v1/nothing/a/decide": 404}).items():
+        status, problem = served.call("POST", path, {"id": "a"})
+        assert (status, problem["status"]) == (expected, expected), path
+    assert served.call("GET", f"{join}/decide")[0] == 405
+    assert served.call("GET", f"{join}/status")[1]["rounds"] == 0
+
+
 def test_names_are_those_of_the_description(served):
     """Letters are those of ASCII, as its pattern means them to readers in every language."""
     for name in ("J%C3%B5", "%D9%A3", "-a", "a%0A", "a" * 129):

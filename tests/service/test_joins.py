@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.request import Request, urlopen
 
+import psutil
+import pytest
+from serving import Served
+
 import tarry
 from tarry.live.plain import plain
+from tarry.service.desk import HISTORY, Desk
+from tarry.service.events import _changes
 
 
 def test_the_lines_of_the_readme(served):
@@ -130,6 +137,42 @@ def test_events_tell_what_happens(served, join):
         ]
 
 
+def test_events_tell_what_other_processes_do(served, join):
+    """Calls that this server did not make: they are told within a second, as the store has them."""
+    name = join.rpartition("/")[2]
+    served.call("POST", f"{join}/decide", {"id": "ours"})
+    asked = Request(f"{served.url}/v1/events?join={name}", headers={"authorization": f"Bearer {served.token}"})
+    with urlopen(asked, timeout=20) as stream, tarry.LabelJoin.open(served.store, name=name) as other:
+        assert [_next_event(stream)[0] for _ in range(2)] == ["status", "changes"]
+        other.decide(id="theirs")
+        begun = time.monotonic()
+        seen = dict(_next_event(stream) for _ in range(2))
+        assert time.monotonic() - begun < 1.0
+        assert seen["status"]["tracked"] == 2
+        assert [(one["what"], one["id"], one["tracked"]) for one in seen["changes"]["events"]] == [
+            ("decided", "theirs", True)
+        ]
+        assert served.call("GET", f"{join}/tracked")[1]["tracked"][1]["since"] == pytest.approx(time.time(), abs=5)
+        row = other.label("theirs", 1)
+        seen = dict(_next_event(stream) for _ in range(2))
+        assert seen["status"]["fates"]["used"] == 1
+        assert [(one["what"], one["id"], one["weight"]) for one in seen["changes"]["events"]] == [
+            ("labelled", "theirs", row.weight)
+        ]
+        other.expire("ours")
+        seen = dict(_next_event(stream) for _ in range(2))
+        assert [(one["what"], one["id"]) for one in seen["changes"]["events"]] == [("expired", "ours")]
+        other.decide(id="brief")
+        other.label("brief", 1)
+        served.call("POST", f"{join}/decide", {"id": "last"})  # a call of the server's own is told once
+        heard = []
+        while len(heard) < 3:
+            heard += [
+                (one["what"], one["id"]) for one in dict([_next_event(stream)]).get("changes", {"events": []})["events"]
+            ]
+        assert sorted(heard) == [("decided", "brief"), ("decided", "last"), ("labelled", "brief")]
+
+
 def _next_event(stream):
     kind = data = None
     for line in stream:
@@ -154,3 +197,38 @@ def test_a_long_choice_keeps_no_one_waiting(served):
         answered = time.monotonic() - began
         assert made.result()[0] == 201
     assert answered < 0.6 * (time.monotonic() - began)
+
+
+async def _desk_with_notes(*noted):
+    desk = Desk(tarry.LabelJoin(2, rng=1))
+    for what, answers in noted:
+        desk.note(what, answers)
+    await desk.close()
+    return desk
+
+
+def test_the_timeline_keeps_a_bounded_number_of_answers():
+    """However many calls are made, of however many rows; what it leaves out is counted."""
+    calls = [("released", [f"{k}-{i}" for i in range(size)]) for k, size in enumerate([1, 700, 0, 5000, 300, 0, 1])]
+    desk = asyncio.run(_desk_with_notes(*calls, *[("released", [])] * 5000))
+    assert sum(len(event.answers) for event in desk.history) <= HISTORY
+    assert [(event.number, event.rows) for event in desk.history] == [(5, 300), (7, 1)]
+    desk = asyncio.run(_desk_with_notes(*calls[:4]))
+    told = _changes(list(desk.history))
+    assert [one["id"] for one in told["events"]] == [f"3-{i}" for i in range(4500, 5000)]
+    assert told["left_out"] == 4500
+
+
+def test_large_features_and_labels_do_not_stay_in_memory(tmp_path):
+    """Rows that have come out are kept on the timeline without what may be large."""
+    served = Served(tmp_path, durability="process")
+    try:
+        served.call("POST", "/v1/joins/a", {"capacity": 2})
+        before = psutil.Process(served.process.pid).memory_info().rss
+        for i in range(40):
+            served.call("POST", "/v1/joins/a/decide", {"id": f"d{i}", "features": "x" * (2 << 20)})
+            told = served.call("POST", "/v1/joins/a/label", {"id": f"d{i}", "label": "y" * (2 << 20)})[1]
+            assert len(told["row"]["features"]) == len(told["row"]["label"]) == 2 << 20
+        assert psutil.Process(served.process.pid).memory_info().rss - before < 100 << 20
+    finally:
+        served.stop()

@@ -211,6 +211,9 @@ def test_no_other_page_may_call_unless_named(served, tmp_path):
         for origin, said in (("https://good.example", "https://good.example"), ("https://evil.example", None)):
             request = Request(f"{named.url}/v1/joins", headers=asked | {"origin": origin}, method="OPTIONS")
             assert headers_of(request)["access-control-allow-origin"] == said
+            posted = Request(f"{named.url}/v1/joins/a/decide", b"{}", {"origin": origin})
+            posted.add_header("authorization", f"Bearer {named.token}")
+            assert headers_of(posted)["access-control-allow-origin"] == said
     finally:
         named.stop()
 

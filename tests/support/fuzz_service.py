@@ -1,4 +1,4 @@
-"""Requests made up from the OpenAPI description: no 5xx, no answer that it does not document.
+"""Requests made up from the OpenAPI description: no 5xx, no answer that it does not document, no refusal with effects.
 
 ``python tests/support/fuzz_service.py 20000`` makes about that many, and prints what Schemathesis found; a second
 number is the seed.
@@ -77,7 +77,7 @@ def fuzz(examples: int, seed: int = 1, phases: str = "examples,coverage,fuzzing"
                 assert served.call("POST", f"/v1/{path}/{verb}", {rows: _IDS})[0] == 200
             for chosen in PASSES:
                 words = [*command(served, examples, seed), "--phases", phases, *chosen]
-                done = subprocess.run(words, capture_output=True, text=True, cwd=folder)
+                done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=_environment(served))
                 assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-1000:]
                 assert served.process.poll() is None
                 assert '"level": "error"' not in served.log(), served.log()[-3000:]
@@ -85,6 +85,13 @@ def fuzz(examples: int, seed: int = 1, phases: str = "examples,coverage,fuzzing"
         finally:
             served.stop()
     return made
+
+
+def _environment(served: Served) -> dict[str, str]:
+    """The environment in which Schemathesis finds the check of this folder, and that check the server."""
+    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    known = {"SCHEMATHESIS_HOOKS": "fuzz_checks", "FUZZED_URL": served.url, "FUZZED_TOKEN": served.token}
+    return os.environ | known | {"PYTHONPATH": paths}
 
 
 def command(served: Served, examples: int, seed: int) -> list[str]:

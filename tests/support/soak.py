@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from serving import Served
 import tarry
 
 CALLERS = 8
+PAUSE = 0.01  # seconds between two turns of a caller: a server that is busy, and not only queues
 LARGEST = {"memory": 1.15, "descriptors": 1.2, "log": 1.2, "store": 1.3}  # the last over the one after warming up
 
 
@@ -38,23 +40,25 @@ def sample(served: Served) -> Sample:
 
 
 def call(served: Served, mine: str, over: threading.Event, made: list[int]) -> None:
-    """Decide, label, expire, look and make mistakes, in batches and alone, on connections that come and go."""
+    """Decide, label, ask, tell, expire, look and make mistakes, alone and in batches, on connections that end."""
     while not over.is_set():
         with tarry.connect(served.url, token=served.token) as connection:
-            join = connection.open_join("soak")
+            join, session = connection.open_join("soak"), connection.open_session("play")
             for turn in range(200):
                 mark = f"{mine}-{made[0]}-{turn}"
                 ids = [f"{mark}-{i}" for i in range(1 + 9 * (turn % 2))]
                 join.decide_many([{"basket": 10}] * len(ids), ids=ids)
                 join.label_many(ids[::2], [1] * len(ids[::2]))
+                session.ask(mark)
+                session.tell(mark, gradient=[0.5, -0.5])
                 if turn % 10 == 0:
                     join.status(), join.tracked(), join.expire(ids[-1])
                     try:
                         join.decide(None, f"{mark}-bad", delay=1)
                     except ValueError:
                         made[0] += 1
-                made[0] += 2
-                if over.is_set():
+                made[0] += 4
+                if over.wait(PAUSE):
                     break
 
 
@@ -65,10 +69,10 @@ def soak(minutes: float) -> tuple[list[Sample], int]:
         try:
             # A memory that is soon full: what is remembered grows until then, by design.
             served.call("POST", "/v1/joins/soak", {"capacity": 64, "memory": 2000})
+            served.call("POST", "/v1/sessions/play", {"dimension": 2, "rate": 0.1, "capacity": 8, "memory": 2000})
             over, made = threading.Event(), [[0] for _ in range(CALLERS)]
-            callers = [threading.Thread(target=call, args=(served, f"c{k}", over, made[k])) for k in range(CALLERS)]
-            for one in callers:
-                one.start()
+            pool = ThreadPoolExecutor(CALLERS)
+            callers = [pool.submit(call, served, f"c{k}", over, made[k]) for k in range(CALLERS)]
             pause, samples = min(60.0, 6.0 * minutes), []
             for _ in range(round(60 * minutes / pause)):
                 time.sleep(pause)
@@ -77,7 +81,7 @@ def soak(minutes: float) -> tuple[list[Sample], int]:
                 sys.stdout.flush()
             over.set()
             for one in callers:
-                one.join(60)
+                one.result(60)  # whose failure is one of the soak
             return samples, sum(count for (count,) in made)
         finally:
             served.stop()

@@ -132,7 +132,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         try:
             self._learn(rows, labels, weights, self.classes)
         except BaseException as error:  # an interrupt too: what was not learnt must not be lost
-            self.waiting_.give_back((one[:3] for one in heard), error)
+            self.waiting_.give_back(heard, error)
             raise
         return len(heard)
 

@@ -22,6 +22,7 @@ from tarry.checks import as_int
 from tarry.live import LabelJoin
 from tarry.live.labels import UNSAID
 from tarry.live.outbox import Row
+from tarry.live.register import shares
 from tarry.live.windows import window_options
 from tarry.outcomes import Answer
 from tarry.times import AT_END_OF_WINDOW, PER_SECOND, as_length, as_moment, as_release
@@ -56,7 +57,7 @@ class Rules(NamedTuple):
 
     def share(self, shard: int) -> int:
         """Return the capacity of a shard; those of all add up to the whole."""
-        return self.capacity // self.shards + (shard < self.capacity % self.shards)
+        return shares(self.capacity, [1.0] * self.shards)[shard]
 
     def fresh(self, shard: int) -> LabelJoin:
         """Return the join of a shard before its first decision; its randomness is keyed by seed and shard."""

@@ -108,7 +108,10 @@ class LateLabels(LateModel):
         try:
             return self._learn(batch)
         except BaseException as error:
-            self._waiting.give_back(((id, x, weight) for id, x, _, weight in batch), error)
+            failed = {id for id, *_ in batch}
+            batch += [row for row in self._batch if row[0] in failed]  # their other parts, which would fail too
+            self._batch = [row for row in self._batch if row[0] not in failed]
+            self._waiting.give_back(((id, x, weight, y) for id, x, y, weight in batch), error)
             raise
 
     def _learn(self, batch: list[tuple[Hashable, Any, Any, float]]) -> float:

@@ -93,7 +93,7 @@ class Waiting:
     # Of copies that were pickled before there were sizes, windows and other weights.
     _size: Sizer = None
     _labels: dict[Hashable, Any] = {}  # never written to without a window
-    window = Window()
+    window, _length = Window(), 0
     weighing = Weighing(UNBIASED, split=None)
 
     def __init__(
@@ -108,13 +108,13 @@ class Waiting:
         window: Window = window,
     ) -> None:
         self.weighing = Weighing() if weighing is None else weighing
-        self.window = window
+        self.window, self._length = window, window.length  # asked for at every call
         self.slots = make_slots(capacity, scheduler, seed, timed=window.length > 0)
         self._size = check_sizer(size, self.slots, such_as)
         self._kept: dict[Hashable, tuple[int, Any]] = {}  # round and payload of tracked ids
         self._ids: dict[int, Hashable] = {}  # the same the other way round
         self._recent: dict[Hashable, None] = {}  # in the order of their decisions, so that the oldest goes first
-        self._labels = {}  # of tracked ids, until their windows end
+        self._labels = {}  # of tracked ids until their windows end, and of those that the model then failed on
         self._returned: dict[Hashable, tuple[Any, float]] = {}  # payload and weight where the model failed
         self._forgotten = 0
         self._is_named: bool | None = None  # whether decisions have ids; None before the first
@@ -136,17 +136,16 @@ class Waiting:
             found.append(self.slots.as_size(given, f"row {i}: size"))
         return found
 
-    def moment(self, at: Any) -> int:
+    def moment(self, at: Any, name: str = "at") -> int:
         """Return the moment of an event, now if it is not said; refuse one without windows."""
-        return moment_of(at, self.window.length, "this model")
+        return moment_of(at, self._length, "this model", name)
 
     def decide(self, payload: Any, id: Hashable = None, size: float | None = None, *, at: Any = None) -> Ticket:
         """Register a decision under this id, or under its number; return its ticket, which says if it is tracked.
 
         A ``size`` comes from :meth:`sizes`; else it is found here. ``at`` is when its window begins.
         """
-        slots = self.slots
-        window = self.window.length
+        slots, window = self.slots, self._length
         moment = self.moment(at) if window or at is not None else 0
         if slots.is_midway:
             raise _cut_short()
@@ -198,9 +197,12 @@ class Waiting:
 
         Also where the label waits for the end of its window, or came after it (``at``); of several the first counts.
         """
-        if (self.window.length or at is not None) and not self._counts(id, label, self.moment(at)):
+        if (self._length or at is not None) and not self._counts(id, label, self.moment(at)):
             return None, 0.0
-        return self._end(id)
+        found = self._end(id)
+        if self._length:
+            self._labels.pop(id, None)  # of one that the model had failed on
+        return found
 
     def _counts(self, id: Hashable, label: Any, moment: int) -> bool:
         """Return whether a label gives a row now; keep it if it will when its window ends."""
@@ -215,15 +217,24 @@ class Waiting:
         return self.window.at_arrival
 
     def ended(self, now: Any = None) -> Iterator[tuple[Hashable, Any, float, Any]]:
-        """Yield id, payload, weight and label of decisions whose windows have ended, in that order, ending each."""
-        if not self.window.length:
-            raise ValueError("this model has no window, so none can end: make it with window=…")
-        moment = self.moment(now)
+        """Yield id, payload, weight and label of decisions whose windows have ended, in that order, ending each.
+
+        Those that the model failed on come again, after them. No more come than may fail, lest memory grow.
+        """
+        if not self._length:
+            raise ValueError("this model has no window, so none can end: make it with a window")
+        moment = self.moment(now, "now")
         self.slots.note(moment)
         ids = [self._ids[t] for t in self.slots.ended(moment)]
-        self.check_room(ids)
-        for id in ids:
-            yield id, *self._end(id), self._labels.pop(id, self.window.missing)
+        again = [id for id in self._returned if id in self._labels]
+        if self._returned and self.slots.capacity is not None:
+            room = self.slots.capacity - len(self._returned)
+            if not room and not again:
+                self.check_room(ids)
+            ids = ids[:room]
+        for id in [*ids, *again]:
+            payload, weight = self._end(id)
+            yield id, payload, weight, self._labels.pop(id, self.window.missing)
 
     def _end(self, id: Hashable) -> tuple[Any, float]:
         """Return what was kept and its weight, and let go of it."""
@@ -247,18 +258,22 @@ class Waiting:
         self.slots.is_midway = False
         return payload, self.weighing.of(self.slots, weight)
 
-    def give_back(self, rows: Iterable[tuple[Hashable, Any, float]], error: BaseException) -> None:
-        """Keep ids, payloads and weights that the model refused: their labels may come again.
+    def give_back(self, rows: Iterable[tuple[Hashable, Any, float, Any]], error: BaseException) -> None:
+        """Keep ids, payloads, weights and labels that the model refused: their labels may come again.
 
-        Slots are free; the weights stay as they were drawn. See :meth:`check_room` for how many may gather.
+        Labels of windows that have ended, which nobody else has, are tried again when the next ones end. Slots are
+        free; the weights stay as they were drawn. See :meth:`check_room` for how many may gather.
         """
         given = list(rows)
-        for id, payload, weight in given:  # several of one id where a weight was split
+        for id, payload, weight, label in given:  # several of one id where a weight was split
             self._returned[id] = payload, weight + self._returned.get(id, (None, 0.0))[1]
+            if self._length and (not self.window.at_arrival or label is self.window.missing):
+                self._labels[id] = label
         names = list(dict.fromkeys(id for id, *_ in given))
+        again = "advance() tries again" if self._length and names[0] in self._labels else "label them again"
         error.add_note(
-            f"nothing was learnt from the decisions {names}: label them again, or, if the model can "
-            "never learn from them, forget(id)"
+            f"nothing was learnt from the decisions {names}: {again}, or, if the model can never learn from them, "
+            "forget(id)"
         )
 
     def check_room(self, ids: Iterable[Hashable]) -> None:
@@ -278,6 +293,7 @@ class Waiting:
         check_id(id)
         if self._returned.pop(id, None) is None:
             return False
+        self._labels.pop(id, None)
         self._forgotten += 1
         return True
 

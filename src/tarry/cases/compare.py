@@ -120,8 +120,9 @@ def compare(
 
 
 def begun_later(log: CaseLog, runs: int) -> list[CaseLog]:
-    """Return a log for each run, begun within its first tenth."""
-    return [log.tail(i * log.size // (SKIPPED * runs)) for i in range(runs)]
+    """Return a log for each run, begun within its first tenth, and with half of its settled decisions at least."""
+    most = min(log.size / SKIPPED, log.settled.sum() / 2)
+    return [log.tail(int(i * most / runs)) for i in range(runs)]
 
 
 def slots_of(log: CaseLog, release: str, capacity: int | float | str) -> int:
@@ -183,10 +184,10 @@ class Comparison:
         span = "" if log.window is None else f" The log is {self.windows:,.1f} windows long."
         features = f" Features: {', '.join(log.names) or 'none'}." if log.names or log.left_out else ""
         if log.left_out:
-            features += f" Left out, since nearly all their texts are distinct: {', '.join(log.left_out)}."
+            features += f" Left out, since they name rows or hold lists: {', '.join(log.left_out)}."
         return (
-            f"{log.size:,} decisions, {int(log.settled.sum()):,} of them settled with a mean label of "
-            f"{log.truth[log.settled].mean():.4g}; waiting on average {waiting}.{span}{features}"
+            f"{log.size:,} decisions, {int(log.settled.sum()):,} of them settled by the end of the log, with a mean "
+            f"label of {log.truth[log.settled].mean():.4g}; waiting on average {waiting}.{span}{features}"
         )
 
     @property

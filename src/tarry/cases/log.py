@@ -29,7 +29,7 @@ class CaseLog:
     """Decisions in the order of time: moments in seconds, labels (NaN where none came) and features, a row each.
 
     With a ``window`` a decision without a label by its end has the label ``missing``. ``names`` are the columns that
-    features were made of, ``left_out`` those of texts that are nearly all distinct.
+    features were made of, ``left_out`` those that are none: they name their rows, or hold lists.
     """
 
     decided: Vector
@@ -118,13 +118,15 @@ def case_log(
 ) -> CaseLog:
     """Make a case of a frame; ``features`` are its columns of features.
 
-    Unsaid they are all others but ``id``, a column "id", and texts that are nearly all distinct. Moments are dates or
+    Unsaid they are all others but ``id``, a column "id", and those that name their rows. Moments are dates or
     numbers of seconds. Numbers are standardised, gaps are 0 beside a column that marks them, and each frequent value of
     a text has a column of its own. ``missing`` is, with a ``window``, the label of decisions without one (0);
     otherwise what an empty label time means, as in a plan: "refuse" the log, "drop" the row, "end": it waits to the
     end. Raise ValueError for a log that makes no sense.
     """
     for name in (decided, labelled, label, *(features or ()), *(() if id is None else (id,))):
+        if name in (features or ()) and name in frame.columns and _is_nested(frame[name]):
+            raise ValueError(f"the column {name!r} holds {frame[name].dtype}: features are numbers, dates or texts")
         if name not in frame.columns:
             raise ValueError(f"there is no column {name!r}: the log has {', '.join(map(repr, frame.columns))}")
     instead = _missing_label(frame[labelled], window, missing)
@@ -195,19 +197,28 @@ def _missing_label(labelled: pl.Series, window: Any, missing: Any) -> float:
 def _feature_names(
     frame: pl.DataFrame, known: tuple[str, str, str], features: Sequence[str] | None, id: str | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns that are features, and those left out because their texts are nearly all distinct."""
+    """Return the columns that are features, and those left out: they name their rows, or hold no plain values."""
     if features is not None:
         late = next((name for name in features if name in known[1:]), None)
         if late is not None:
             raise ArgumentError("features", f"must be known when a decision is made, and {late!r} is known later")
         return tuple(dict.fromkeys(features)), ()
     others = [name for name in frame.columns if name not in (*known, "id", id)]
-    left_out = tuple(name for name in others if _names_rows(frame[name]))
+    in_time = frame.sort(known[0])
+    left_out = tuple(name for name in others if _is_nested(in_time[name]) or _names_rows(in_time[name]))
     return tuple(name for name in others if name not in left_out), left_out
 
 
+def _is_nested(column: pl.Series) -> bool:
+    """Return whether a column holds lists, structures, bytes or objects, of which no number is made."""
+    return column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary)
+
+
 def _names_rows(column: pl.Series) -> bool:
-    """Return whether a column has texts that are nearly all distinct."""
+    """Return whether a column names its rows: texts nearly all distinct; whole numbers that rise, or called an id."""
+    if column.dtype.is_integer() and column.len() > VALUES:
+        is_id = column.name.lower().endswith("id") or column.is_sorted()
+        return is_id and not column.has_nulls() and column.n_unique() == column.len()
     if column.dtype.is_numeric() or column.dtype == pl.Boolean or column.dtype.is_temporal():
         return False
     texts = column.cast(pl.String).drop_nulls()
@@ -243,7 +254,10 @@ def features_of(columns: Iterable[pl.Series], height: int | None = None) -> Vect
 
 
 def _seconds(column: pl.Series) -> Vector:
-    """Return moments as seconds, NaN where they are missing."""
+    """Return moments, lengths and times of day as seconds, NaN where they are missing."""
+    if column.dtype in (pl.Duration, pl.Time):
+        column = column.cast(pl.Duration("us"))
+        return column.dt.total_microseconds().cast(pl.Float64).to_numpy() / PER_SECOND
     if column.dtype.is_temporal():
         return column.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64).to_numpy() / PER_SECOND
     return _numbers(column, column.name)

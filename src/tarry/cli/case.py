@@ -24,7 +24,8 @@ def case_command(
         typer.Option("--labelled", "--feedback", help="Column of label times, empty for never (default: by its name)."),
     ] = None,
     features: Annotated[
-        str | None, typer.Option(help="Columns of features: a,b,c (default: all others but texts nearly all distinct).")
+        str | None,
+        typer.Option(help="Columns of features: a,b,c (default: all others but those that name their rows)."),
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="Column of ids, which is no feature.")] = None,
     window: Annotated[

@@ -79,17 +79,20 @@ def new(
     backlog: stored.BacklogOption = None,
     seed: stored.SeedOption = None,
     memory: Annotated[int, typer.Option(help="Decisions whose fates are remembered.")] = 1_000_000,
+    shards: Annotated[int, typer.Option(min=1, help="Parts with a lock each, in PostgreSQL; decisions need ids.")] = 1,
 ) -> Line:
     """Make a join, or find that the same one is there."""
     mine, capacity = where.pop("own"), as_capacity(capacity, unlimited)
     if scheduler is None:
-        chosen = choose_scheduler(capacity, backlog, preemption=preemption)
+        each = [None if number is None else number // shards for number in (capacity, backlog)]
+        chosen = choose_scheduler(*each, preemption=preemption)
     elif has_member("scheduler", scheduler, mine):
         chosen = make_member("scheduler", member_of("scheduler", scheduler, mine), capacity=capacity)
     else:
         chosen = free_scheduler(scheduler)
     rules: dict[str, Any] = {"information": information, "preemption": preemption, "labels": labels, "memory": memory}
     rules |= window_rules(window, missing, release) | ({"outbox": True} if outbox else {})
+    rules |= {"shards": shards} if shards > 1 else {}
     with LabelJoin(capacity, scheduler=chosen, rng=seed, **rules, **where) as join:
         rounds = join.status().rounds
     return {"scheduler": name_of(chosen), "capacity": capacity, **rules, "rounds": rounds}
@@ -121,7 +124,10 @@ def stream(
     day_first: Annotated[bool | None, typer.Option("--day-first/--month-first", help="How 9/1/2024 is meant.")] = None,
     seed: stored.SeedOption = None,
 ) -> None:
-    """Go through a log in the order of time; print the rows that a join gives, each with weight and relative."""
+    """Go through a log in the order of time; print the rows that a join gives.
+
+    Each has three weights: unbiased (weight), for models that are refitted (relative), and for steps (tempered).
+    """
     import polars as pl  # where it is used: other commands begin sooner without it
 
     with refusing():
@@ -142,7 +148,7 @@ def stream(
             frame = frame.with_columns(pl.Series("id", column_of(frame, str(id)))).drop(str(id))
         at_end = DELIVER if deliver else DROP
         for row in join.stream(frame, decided_at=start, labelled_at=end, label=label, at_end=at_end, size=size):
-            typer.echo(json.dumps(plain(row), allow_nan=False))
+            typer.echo(json.dumps({**plain(row), "tempered": sum(join.steps(row))}, allow_nan=False))
 
 
 @command("resize", LabelJoin)
@@ -159,6 +165,13 @@ def resize(
     if capacity is not None or unlimited:
         changes["capacity"] = as_capacity(capacity, unlimited)
     return {**changes, "released": join.resize(**changes)}
+
+
+@command("rebalance", LabelJoin)
+def rebalance(join: LabelJoin) -> Line:
+    """Divide the capacity among shards by their loads; print the ids that lost slots, and the slots of each shard."""
+    released = join.rebalance()
+    return {"released": released, "capacities": [load.capacity for load in join.status().shards or ()]}
 
 
 @command("decide", LabelJoin, context_settings=NUMBERS)
@@ -243,7 +256,7 @@ def due(join: LabelJoin, now: NowOption = None) -> list[Line]:
 def rows(
     join: LabelJoin,
     after: Annotated[
-        int | None, typer.Option(help="The number of the last row you have (default: acknowledged).")
+        list[int] | None, typer.Option(help="The number of the last row you have (default: acknowledged).")
     ] = None,
     limit: Annotated[int | None, typer.Option(help="At most so many.")] = None,
 ) -> list[Line]:
@@ -252,9 +265,11 @@ def rows(
 
 
 @command("ack", LabelJoin)
-def ack(join: LabelJoin, number: Annotated[int, typer.Argument(help="Rows up to this number are yours now.")]) -> Line:
-    """Let go of all rows of the outbox up to a number; print how many are left."""
-    return {"acknowledged": number, "left": join.ack(number)}
+def ack(
+    join: LabelJoin, number: Annotated[list[int], typer.Argument(help="Rows up to this number are yours now.")]
+) -> Line:
+    """Let go of all rows of the outbox up to a number, or several where there are shards; print how many are left."""
+    return {"acknowledged": number[0] if len(number) == 1 else number, "left": join.ack(number)}
 
 
 @command("estimate", LabelJoin, stored.LOOKS)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from tarry.cli.console import Format, FormatOption, progress_bar, refusing, screen, telling_of_compiling
+from tarry.cli.console import Format, FormatOption, progress_bar, progress_lines, refusing, screen, telling_of_compiling
 from tarry.cli.own import MembersOption, has_member, load, make_member, member_of
 from tarry.errors import ArgumentError
 from tarry.planning import Constants, Plan, list_bounds, plan, plan_model, read_log
@@ -91,8 +91,8 @@ def plan_command(
             raise ValueError("give a log (CSV or Parquet), or a model such as --model geometric --mean 200")
         else:
             _refuse({"mean": mean, "--with": parameter or None, "horizon": horizon}, MODEL_ONLY)
-        with Console(stderr=True).status("replaying") as status, telling_of_compiling(status.update):
-            options["progress"] = lambda text: status.update(f"replaying: {text}")
+        with progress_lines("replaying") as tell, telling_of_compiling(tell):
+            options["progress"] = tell
             if log is None:
                 chosen = {"per_day": per_day, **({} if horizon is None else {"horizon": horizon})}
                 made = _plan_model(str(model), _parameters(mean, parameter or []), **chosen, **windows, **options)

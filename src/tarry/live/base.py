@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Never, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Never, Self, TypeVar
 from weakref import proxy
 from zlib import crc32
 
@@ -16,11 +16,11 @@ from tarry.checks import as_int
 from tarry.errors import Missing, StoreError, TarryError
 from tarry.kernel import make_seed
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
-from tarry.live.configuration import JOIN, SESSION, Configuration, check_same, parse, settled
-from tarry.live.copies import Copy, copy_of, lines_of, packed, read_copy, restored, unpacked
+from tarry.live.configuration import JOIN, SESSION, SHARDS, Configuration, check_same, parse, settled
+from tarry.live.copies import Copy, copy_of, lines_of, packed, read_copy, restored, sections_of, unpacked
 from tarry.live.encoding import Rows, as_id
 from tarry.live.status import Status, Waiting, export_of, ledger_of, status_of, tracked_of
-from tarry.live.stores import MAIN, POWER, Store, open_store, without_password
+from tarry.live.stores import MAIN, POWER, Store, open_store, shard_name, without_password, without_shards
 from tarry.live.tracker import UNLABELLED, Tracker
 from tarry.live.transactions import Stored, Turns, lay_out
 from tarry.outcomes import Answer, html_facts
@@ -30,10 +30,37 @@ T = TypeVar("T")
 _TOO_MANY = 1 << 40  # beyond it NumPy's own sizes end
 
 
+class Found(NamedTuple):
+    """What a store holds under a name, and how to find what belongs to it under others."""
+
+    name: str
+    plain: dict[str, Any]
+    configuration: Configuration
+    place: Store
+    text: tuple[str, int]
+    beside: Callable[[str], Any]
+
+
 class StoredObject:
     """A session or a join: calls on a tracker, one at a time, kept in a store if there is one."""
 
     _kind: ClassVar[str]
+
+    def __new__(cls, *_: Any, shards: int = 1, **__: Any) -> Self:
+        """Return an object to be made; a join with shards is of a class of its own."""
+        return object.__new__(cls if shards == 1 else cls._in_shards())
+
+    @classmethod
+    def _in_shards(cls) -> type[Self]:
+        """Return the class of such an object with shards."""
+        return cls
+
+    @classmethod
+    def _of(cls, turns: Turns) -> Self:
+        """Return an object that makes its calls on the tracker of these turns."""
+        made = cls.__new__(cls)
+        made._take(turns)
+        return made
 
     def _take(self, turns: Turns) -> None:
         """Begin to make calls on the tracker of these turns."""
@@ -73,24 +100,38 @@ class StoredObject:
 
         ``members`` are classes by name, which fields are put into as they were stored.
         """
-        place = open_store(store, name, durability=durability, must_exist=True)
+        return cls._continue(cls._find(store, name, player=player, members=members, durability=durability))
+
+    @classmethod
+    def _find(cls, store: str | Store, name: str, **how: Any) -> Found:
+        """Return what a store holds of this kind under a name."""
+        player = how["player"]
+        place = open_store(store, name, durability=how["durability"], must_exist=True)
         kind = cls._kind
         if place is None:
             remedy = "make a new one, or give the sqlite:/// or postgresql:// store that one was made with"
             raise StoreError(f"a {kind} in memory ends with its object and cannot be opened again: {remedy}")
-        with _closed_on_failure(place):
+        with closed_on_failure(place):
             found, said = place.configuration(), without_password(store) if isinstance(store, str) else place.where
             if found is None:
-                known = ", ".join(map(repr, place.names())) or "none"
+                known = ", ".join(map(repr, without_shards(place.names()))) or "none"
                 raise Missing(f"{said} holds no {kind} called {name!r}, only {known}")
-            plain, stored = parse(found, place.where, player, members)
+            plain, stored = parse(found, place.where, player, how["members"])
             if stored.kind != kind:
                 raise Missing(f"{name!r} in {said} is a {stored.kind}, not a {kind}")
             if player is not None:
                 check_same(plain, stored, with_seed=False)
-            opened = cls.__new__(cls)
-            opened._take(_continued(plain, stored, place, found))
-        return opened
+        return Found(name, plain, stored, place, found, partial(cls._find, store, **how))
+
+    @classmethod
+    def _continue(cls, found: Found) -> Self:
+        """Return what was found, opened."""
+        return cls._continue_alone(found)
+
+    @classmethod
+    def _continue_alone(cls, found: Found) -> Self:
+        with closed_on_failure(found.place):
+            return cls._of(_continued(found.plain, found.configuration, found.place, found.text))
 
     def expire(self, id: Hashable) -> Receipt:
         """Say that no outcome will come: the empty acknowledgement of an untracked round.
@@ -139,6 +180,15 @@ class StoredObject:
         return self._turns.together(calls)
 
     @property
+    def lanes(self) -> Sequence[StoredObject]:
+        """What can make calls side by side: this object alone, and the shards of one that has them."""
+        return [self]
+
+    def lane_of(self, id: Hashable) -> int:
+        """Return the place among the lanes of the one that has an id's rounds."""
+        return 0
+
+    @property
     def capacity(self) -> int | None:
         """How many rounds may be tracked at once; None for no limit."""
         return self._tracker.configuration.capacity
@@ -149,7 +199,7 @@ class StoredObject:
         What is kept in memory becomes durable so. From then on the two know nothing of each other, so let one rest.
         """
         copy, player = self._turns.look(copy_of, self._tracker), self._tracker.configuration.player
-        return self._imported(copy, store, name, durability, player)
+        return self._imported_alone(copy, store, name, durability, player)
 
     def to_bytes(self) -> bytes:
         """Return everything as bytes, for :meth:`from_bytes`: what a stream engine keeps as the state of a key."""
@@ -211,11 +261,16 @@ class StoredObject:
             except (OSError, UnicodeDecodeError) as error:
                 problem = f"{file} cannot be read ({getattr(error, 'strerror', None) or 'it is no text'})"
                 raise StoreError(f"{problem}: give a file of tarry join export --whole") from error
-        copy = read_copy(lines, where)
-        return cls._imported(copy, store, name, durability, player, members)
+        copies = [read_copy(section, where) for section in sections_of(lines)]
+        return cls._imported(copies, store, name, durability, player, members)
 
     @classmethod
-    def _imported(
+    def _imported(cls, copies: Sequence[Copy], *where: Any) -> Self:
+        (copy,) = copies
+        return cls._imported_alone(copy, *where)
+
+    @classmethod
+    def _imported_alone(
         cls,
         copy: Copy,
         store: str | Store,
@@ -229,16 +284,14 @@ class StoredObject:
         place = open_store(store, name, durability=durability)
         if place is None:
             raise ValueError("a copy goes into a durable store, got 'memory:': give sqlite:/// or postgresql://")
-        with _closed_on_failure(place):
+        with closed_on_failure(place):
             turns = _continued(plain, stored, place, found)
             turns.fill(copy.slots, copy.chunks, copy.rows)
             if not turns.create():
                 raise StoreError(
                     f"{place.where} has {name!r} already, so nothing was changed: give another name or store"
                 )
-            opened = cls.__new__(cls)
-            opened._take(_continued(plain, stored, place, found))
-        return opened
+            return cls._of(_continued(plain, stored, place, found))
 
     @property
     def is_numbered(self) -> bool | None:
@@ -266,7 +319,7 @@ class StoredObject:
             s = self.status()
         except TarryError as error:  # closed, or broken
             return f"{kind}({error})"
-        capacity = self._tracker.configuration.capacity
+        capacity = self.capacity
         return f"{kind}({s.rounds} {rounds}, {s.pending} pending, {s.tracked} tracked of {capacity})"
 
     def _repr_html_(self) -> str:
@@ -278,7 +331,7 @@ def stored_kind(store: str, name: str) -> str | None:
     place = open_store(store, name, must_exist=True)
     if place is None:
         return None
-    with _closed_on_failure(place):
+    with closed_on_failure(place):
         found = place.configuration()
     place.close()
     return None if found is None else str(json.loads(found[0])["kind"])
@@ -287,10 +340,15 @@ def stored_kind(store: str, name: str) -> str | None:
 def erase(store: str | Store, name: str = MAIN) -> None:
     """Remove a session or join from a store, for good; calls of those who have it open are told that it is gone."""
     place = open_store(store, name, must_exist=True)
-    if place is not None:
-        with _closed_on_failure(place):
-            place.remove()
-        place.close()
+    if place is None:
+        return
+    with closed_on_failure(place):
+        found = place.configuration()
+        count = 0 if found is None else json.loads(found[0])["options"].get(SHARDS, 0)
+        for shard in range(count):  # first, so that to do it again ends what was cut short
+            erase(store, shard_name(name, shard, count))
+        place.remove()
+    place.close()
 
 
 def make_or_open(wanted: Configuration, rng: Any, *, store: str | Store, name: str, durability: str) -> Turns:
@@ -300,7 +358,7 @@ def make_or_open(wanted: Configuration, rng: Any, *, store: str | Store, name: s
     wanted = wanted._replace(seed=make_seed(rng))
     if place is None:
         return Turns(_tracker_of(wanted))
-    with _closed_on_failure(place):
+    with closed_on_failure(place):
         found = place.configuration()
         if found is None:
             made = Stored(_tracker_of(wanted, Rows(place)), place)
@@ -338,7 +396,7 @@ def _with_room(configuration: Configuration, make: Callable[[], T]) -> T:
 
 
 @contextmanager
-def _closed_on_failure(place: Store) -> Iterator[None]:
+def closed_on_failure(place: Store) -> Iterator[None]:
     """Let go of a store that cannot be used, and say why."""
     try:
         yield

@@ -103,6 +103,8 @@ def as_list(values: Any, what: str) -> list[Any]:
     if hasattr(values, "to_list"):
         return list(values.to_list())
     if isinstance(values, np.ndarray):
+        if values.dtype.kind == "M":
+            values = values.astype("datetime64[us]")  # of nanoseconds Python would make whole numbers
         values = values.tolist()  # one value where there is no dimension
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise ValueError(f"{what} must be several, got the single {brief(values)}: put it in a list")

@@ -30,6 +30,7 @@ FORMAT = 3  # of everything that is stored; ``upgraded`` brings what came before
 SESSION, JOIN = "session", "join"
 # Options of a join: every one has LABELS; the others stand there only where they are in use.
 LABELS, WINDOW, MISSING, RELEASE, OUTBOX = "labels", "window", "missing", "release", "outbox"
+SHARDS, SHARD = "shards", "shard"  # how many a join has; and of such a shard, which one it is
 CHANGING = ("capacity", "memory", WINDOW)  # of a join that lives
 _ROOMS = (domains, rates, learners, schedulers, tracking)  # whose members a player can be made of
 # Classes of the first version that have another name now and the same fields.
@@ -146,7 +147,7 @@ def parse(
     plain = {_OPTIONAL: 0} | _checked(stored, where)
     if plain.get("format") != FORMAT or plain.keys() != {*Configuration._fields, "format", "layout"}:
         raise other_version(plain)
-    known = {LABELS, WINDOW, MISSING, RELEASE, OUTBOX}
+    known = {LABELS, WINDOW, MISSING, RELEASE, OUTBOX, SHARDS, SHARD}
     if plain["kind"] == JOIN and not {LABELS} <= plain["options"].keys() <= known:
         raise other_version(plain)
     try:

@@ -35,6 +35,7 @@ _PAYLOADS = {b"b": "bytes", b"j": "features", b"t": "typed_features"}
 _SHOWN = ("round", "row", "fate", "weight", "due", "play", *_PAYLOADS.values())  # beside what a row has in its body
 _NOTHING = bytes(CHUNK)
 _PREFIX = Struct("<II")  # of a copy as bytes: their checksum, and how long its head is
+_LAST = 100  # letters that the last line of an export never has
 
 
 class Copy(NamedTuple):
@@ -188,6 +189,21 @@ def _parts(row: ItemRow) -> dict[str, Any]:
     except (RecursionError, ValueError, KeyError):
         return {"body": row.body, "payload": None if payload is None else b64encode(payload).decode()}
     return parts
+
+
+def sections_of(lines: Iterable[str]) -> list[list[str]]:
+    """Return the lines of a file as the exports in it: of a join with shards, one of the join and one for each."""
+    sections: list[list[str]] = [[]]
+    is_open = True
+    for text in lines:
+        if not text.strip():
+            continue
+        if not is_open:
+            sections.append([])
+        sections[-1].append(text)
+        # The last line of an export has these two words and nothing else.
+        is_open = not (len(text) < _LAST and '"lines"' in text and '"checksum"' in text)
+    return sections
 
 
 def read_copy(lines: Iterable[str], where: str) -> Copy:

@@ -30,22 +30,16 @@ from tarry.tracking.player import (
 )
 from tarry.tracking.table import RELEASED, TRACKED, find
 from tarry.tracking.tally import (
-    ARRIVED,
-    ARRIVED_SQUARE,
-    BEGUN,
-    BEGUN_SQUARE,
     LABELLED,
     LEAST,
     MASS,
     MOST,
-    OTHER_SIZES,
     SQUARE,
     UNCERTIFIED,
     WEIGHT,
-    as_number,
     as_size,
     check_balance,
-    weights_of,
+    weights_by_size,
     without_news,
 )
 
@@ -153,11 +147,6 @@ def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: flo
         away = each - sums[CENTRE]
         sums[CENTRE] += away * (squared / sums[SQUARES])
         sums[SPREAD] += squared * away * (each - sums[CENTRE])
-
-
-def _share(part: float, whole: float) -> float:
-    """Return a part of a whole; NaN where rounding has left nothing of the whole."""
-    return part / whole if whole > 0 else nan
 
 
 class Held(NamedTuple):
@@ -426,24 +415,14 @@ class Slots:
 
     def weights(self) -> Weights:
         """Return the moments of the weights over settled rounds, by size where there are sizes; the mean tends to 1."""
-        settled = self.rounds - self.tracked
-        found = Weights(*map(as_number, weights_of(self.state.tally.sums, settled)))
-        if not settled or not self.sizes():
-            return found
-        out, sized = self.state.tally.size[self.state.table.rounds != 0], self.sized
-        total, squares = sized[ARRIVED], sized[ARRIVED_SQUARE]
-        return found._replace(
-            mean=_share(total, sized[BEGUN] - float(out.sum())),
-            second_moment=_share(squares, sized[BEGUN_SQUARE] - float(out @ out)),
-            effective_sample_size=total * total / squares if squares else 0.0,
-        )
+        tally = self.state.tally
+        return weights_by_size(tally.sums, tally.sized, self.rounds - self.tracked, self.sizes_out())
 
-    def sizes(self) -> dict[str, float]:
-        """Return how many rounds have a size, the sum over all rounds, and the part that is held; nothing if none."""
-        if self.is_former or not self.sized[OTHER_SIZES]:
-            return {}
-        holding = float(held(self.player.scheduler, self.state.scheduler))
-        return {"rounds": int(self.sized[OTHER_SIZES]), "total": self.sized[BEGUN], "held": holding}
+    def sizes_out(self) -> np.ndarray:
+        """Return the sum of the sizes of tracked rounds, and that of their squares."""
+        sizes = self.state.tally.size
+        out = sizes[self.state.table.rounds != 0] if sizes.size else sizes
+        return np.array([out.sum(), out @ out])
 
     def __getstate__(self) -> dict[str, Any]:
         names = (*_KEPT, "_held")  # the rest points into memory and is made anew

@@ -213,6 +213,7 @@ class Rows:
         self._store, self.pack, self.unpack = store, encode_payload, decode_payload
         self._kept: dict[int, Item] = {}
         self.touched: dict[int, ItemRow | None] = {}
+        self.writes = 0  # how often something was touched
 
     def get(self, t: int) -> Item | None:
         """Return the item of round t, its payload packed; raise StoreError if its row is damaged or unreadable here."""
@@ -234,6 +235,7 @@ class Rows:
 
     def __setitem__(self, t: int, item: Item) -> None:
         self.touched[t] = row_of(t, item)
+        self.writes += 1
         if t > 0:
             self._kept[t] = item
 
@@ -241,6 +243,7 @@ class Rows:
         """Keep nothing for round t any more."""
         self._kept.pop(t, default)
         self.touched[t] = None
+        self.writes += 1
 
     def clear(self) -> None:
         """Forget what was read and what was to be written."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
 from tarry.checks import as_choice, as_int
-from tarry.learners import Idle
+from tarry.errors import Missing
 from tarry.live import batches, outbox
-from tarry.live.base import StoredObject, make_or_open
-from tarry.live.configuration import JOIN, LABELS, MISSING, OUTBOX, RELEASE, WINDOW, Configuration
+from tarry.live.base import Found, StoredObject, make_or_open
+from tarry.live.configuration import JOIN, LABELS, MISSING, OUTBOX, RELEASE, SHARD, SHARDS, WINDOW
+from tarry.live.copies import Copy
+from tarry.live.core import NOW
 from tarry.live.encoding import Item, Unreadable, as_id
 from tarry.live.labels import FIRST, RULES, UNSAID, as_gathered, as_missing, check_label
 from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
@@ -22,10 +24,9 @@ from tarry.live.outbox import Row, new_row
 from tarry.live.status import Estimate, estimate_now
 from tarry.live.stores import MAIN, POWER, Store
 from tarry.live.weighing import Weighing
-from tarry.live.windows import moment_of, window_options
+from tarry.live.windows import configuration_of, moment_of
 from tarry.outcomes import Answer
-from tarry.times import AT_END_OF_WINDOW, PER_SECOND, as_length
-from tarry.tracking import Player
+from tarry.times import AT_END_OF_WINDOW, PER_SECOND, as_length, as_moment
 
 _NOTHING = np.zeros(1)
 _WEIGHING = Weighing()
@@ -79,6 +80,9 @@ class LabelJoin(StoredObject):
 
     ``outbox=True`` keeps every row until :meth:`ack`: :meth:`rows` hands them out again after a crash.
 
+    ``shards=16`` makes sixteen joins of it, each with its part of the capacity, a lock and rows of its own, in
+    PostgreSQL or in memory. The id of a decision names its shard, so every decision needs one.
+
     >>> join = LabelJoin(capacity=64, rng=1)
     >>> ticket = join.decide({"age": 41})
     >>> join.label(ticket.id, 1)
@@ -104,18 +108,34 @@ class LabelJoin(StoredObject):
         durability: str = POWER,
         rng: Any = None,
         memory: int = 1_000_000,
+        shards: int = 1,
     ) -> None:
-        options = {LABELS: as_choice(labels, LABELS, RULES)} | window_options(labels, window, missing, release)
-        if outbox:
-            options[OUTBOX] = True
-        if getattr(scheduler, "withholds_feedback", False):
-            raise ValueError(
-                f"a LabelJoin hands each row out when its label comes, and {type(scheduler).__name__} must withhold "
-                "some until their batch ends: use VarOpt or Morris, or a Session"
-            )
-        player = Player(Idle(), scheduler)
-        wanted = Configuration(JOIN, player, capacity, information, preemption, 0, memory, options)
+        rules = {"scheduler": scheduler, "information": information, "preemption": preemption, "memory": memory}
+        windows = {"window": window, "missing": missing, "release": release}
+        wanted = configuration_of(capacity, labels=labels, outbox=outbox, **rules, **windows)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
+
+    @classmethod
+    def _in_shards(cls) -> type[Self]:
+        from tarry.live.shards import ShardedJoin  # which is made of joins
+
+        return cast(type[Self], ShardedJoin)
+
+    @classmethod
+    def _continue(cls, found: Found) -> Self:
+        if SHARD in found.configuration.options:
+            found.place.close()
+            whole = found.name.rpartition("#")[0]
+            raise Missing(f"{found.name!r} is one of the shards of a join: open {whole!r}")
+        if SHARDS in found.configuration.options:
+            return cls._in_shards()._continue(found)
+        return super()._continue(found)
+
+    @classmethod
+    def _imported(cls, copies: Sequence[Copy], *where: Any) -> Self:
+        if len(copies) > 1:
+            return cls._in_shards()._imported(copies, *where)
+        return super()._imported(copies, *where)
 
     def _look_up(self) -> None:
         options = self._tracker.configuration.options
@@ -147,12 +167,17 @@ class LabelJoin(StoredObject):
         return new_ticket(self._turns.change(work, id, delay, features)[:3])
 
     def _open(self, moment: int, size: float | None, id: Hashable, delay: int | None, features: Any) -> Item:
-        opened = self._tracker.open(id, delay, features, size, moment + self._window)
-        self._tracker.slots.note(moment)
+        tracker = self._tracker
+        opened = tracker.open(id, delay, features, size, moment + self._window)
+        marks = tracker.slots.marks
+        if moment > marks[NOW]:
+            marks[NOW] = moment
         return opened
 
     def _moment(self, at: Any, name: str = "at") -> int:
         """Return the moment of an event in a join with windows; refuse one elsewhere."""
+        if at is not None and self._window:
+            return as_moment(at, name)  # at once: each call in Python is 2 % of a decision
         return moment_of(at, self._window, "this join", name)
 
     def decide_many(
@@ -334,21 +359,26 @@ class LabelJoin(StoredObject):
             rows.append(self._end(item.id, label, ended=True, features=features)[1])
         return [row for row in rows if row is not None]
 
-    def rows(self, after: int | None = None, limit: int | None = None) -> list[Row]:
+    def rows(self, after: int | Iterable[int] | None = None, limit: int | None = None) -> list[Row]:
         """Return the rows given out and not acknowledged, by number: those after a number, and at most ``limit``.
 
         Every row is here from the transaction that gave it out until :meth:`ack`, also after a crash. Whoever stores
         the number of the last row together with what was made of it, and asks for those after it, gets each row once.
+        Numbers of a join with shards count in each shard: there ``after`` may be several.
         """
         self._check_outbox()
         most = None if limit is None else as_int(limit, "limit")
-        first = None if after is None else as_int(after, "after")
+        first = max(outbox.row_numbers(after, "after"), default=None)
         return self._turns.look(outbox.rows_after, self._tracker, first, most)
 
-    def ack(self, number: int) -> int:
-        """Let go of all rows up to a number; return how many are left."""
+    def ack(self, number: int | Iterable[int]) -> int:
+        """Let go of all rows up to a number, the largest of several; return how many are left.
+
+        In a join with shards, of all rows up to a number that are of its shard, for each of the numbers.
+        """
         self._check_outbox()
-        return self._turns.change(outbox.acknowledge, self._tracker, as_int(number, "number"))
+        last = max(outbox.row_numbers(number, "number"), default=0)
+        return self._turns.change(outbox.acknowledge, self._tracker, last)
 
     def _check_outbox(self) -> None:
         if not self._has_outbox:
@@ -389,10 +419,14 @@ class LabelJoin(StoredObject):
         changes = {name: value for name, value in given.items() if value is not UNSAID}
         options = {} if window is UNSAID else {WINDOW: as_length(window, WINDOW) / PER_SECOND}
         if options and not self._window:
-            raise ValueError("this join has no window, and cannot get one while it lives: make another with window=…")
+            raise ValueError("this join has no window, and cannot get one while it lives: make another with a window")
         if not changes and not options:
             raise ValueError(f"say what is to change: {', '.join(f'{name}=…' for name in (*given, WINDOW))}")
         return self._reconfigure(options, **changes)
+
+    def rebalance(self) -> list[Hashable]:
+        """Divide the capacity among shards by their loads, where a join has shards; return the ids that lost slots."""
+        raise ValueError("this join has no shards to divide its capacity among: make another with shards")
 
     def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0) -> Estimate:
         """Return the mean label of all decisions so far, with confidence intervals, and the naive mean beside it.

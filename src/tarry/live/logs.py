@@ -59,7 +59,9 @@ def read_log(frame: Any, decided_at: str, labelled_at: str, label: str, at_end: 
         ) from error
     if early is not None:
         raise ValueError(f"row {early} is labelled at {come[early]}, before it was decided at {times[early]}")
-    while at_end == DROP and moments and moments[-1][1]:
+    last = times[order[-1]] if order else None
+    # In the moment of the last decision windows end too, and their labels count to the last.
+    while at_end == DROP and moments and moments[-1][1] and not (timed and moments[-1][0] == last):
         moments.pop()
     events = [
         (i, is_label, as_moment(time, f"row {i}: {labelled_at if is_label else decided_at}") if timed else 0)

@@ -5,10 +5,11 @@ A row of the outbox is stored as an item under minus its number, which no round 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+from tarry.checks import as_int
 from tarry.errors import StoreError
 from tarry.live.core import ACKED
 from tarry.live.encoding import Item, Unreadable
@@ -34,6 +35,12 @@ class Row(NamedTuple):
 
 
 new_row = partial(tuple.__new__, Row)
+
+
+def row_numbers(given: int | Iterable[int] | None, name: str) -> list[int]:
+    """Return the numbers of rows, from one or several."""
+    listed = given if hasattr(given, "__iter__") else [] if given is None else [given]
+    return [as_int(one, name) for one in cast(Iterable[Any], listed)]
 
 
 def keep(tracker: Tracker, row: Row, item: Item) -> None:
@@ -82,4 +89,9 @@ def acknowledge(tracker: Tracker, number: int, _: Any = None) -> int:
     for done in range(marks[ACKED] + 1, number + 1):
         tracker.items.pop(-done, None)
     marks[ACKED] = max(marks[ACKED], number)
-    return int(given - marks[ACKED])
+    return left(tracker)
+
+
+def left(tracker: Tracker) -> int:
+    """Return how many rows are kept."""
+    return int(tracker.slots.given - tracker.slots.marks[ACKED])

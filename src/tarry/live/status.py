@@ -15,17 +15,17 @@ from tarry._version import __version__
 from tarry.checks import as_int, as_level, as_range
 from tarry.learners import Idle
 from tarry.live import core
+from tarry.live.books import Books, books_of
 from tarry.live.buffers import CHUNK
 from tarry.live.configuration import JOIN, RELEASE, WINDOW, encode
-from tarry.live.core import ANSWERED, Slots
+from tarry.live.core import Slots
 from tarry.live.encoding import Unreadable, encode_payload, plain_id
 from tarry.live.tracker import RECENT, Tracker
 from tarry.outcomes import Certificate, Weights
-from tarry.schedulers.base import arrive, held
+from tarry.schedulers.base import arrive
 from tarry.theory.intervals import (
     ROUNDING,
     Heard,
-    Sample,
     deviation,
     mean_interval,
     settled_estimate,
@@ -35,19 +35,12 @@ from tarry.theory.intervals import (
 from tarry.times import PER_SECOND
 from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings
 from tarry.tracking.tally import (
-    ARRIVED,
     DRIFT,
-    FORFEITED,
-    FULL_ROUNDS,
     LABELLED,
     LEAST,
-    MASS,
     MOST,
     THRESHOLD,
     UNIT,
-    WEIGHT,
-    as_number,
-    balance,
     size_of,
 )
 
@@ -60,6 +53,10 @@ _ROW = 100  # a row of a round, without its id, play and payload
 # Rows of recent rounds lie side by side. Those of tracked rounds stay where their neighbours have gone, and SQLite
 # joins pages only when they are two thirds empty; a long row wastes at most part of its last page.
 _RECENT_ROOM, _TRACKED_ROOM, _WASTE = 1.1, 1.6, 1500
+UNSIZED = (
+    "the sizes of decisions whose windows have ended are known by their rows alone, so their mean label has no "
+    "interval: look at the anytime bounds, which are about all decisions"
+)
 
 
 class Estimate(NamedTuple):
@@ -81,7 +78,9 @@ class Estimate(NamedTuple):
     what fails, ``low`` and ``high`` are Student's, for labels like those that have come.
 
     Where rows come out at the ends of windows, ``is_settled``: then ``mean``, ``low``, ``high`` and ``sum`` are about
-    the decisions whose windows have ended, none of which is awaited. The anytime bounds are about all decisions still.
+    the decisions whose windows have ended, none of which is awaited, and ``sum`` is Σwy. How large these are is not
+    known where decisions have sizes: then ``mean`` is Σwy/Σw, without an interval. The anytime bounds are about all
+    decisions still.
     """
 
     mean: float
@@ -118,7 +117,7 @@ class Status(NamedTuple):
     ``fates`` sum to ``rounds``; ``answers`` count calls. ``certificate`` bounds the weighted regret over the rounds
     that have arrived; None before the first round, for joins, and for learners without a rate. ``sizes`` has, where
     rounds have them, how many do, the total over all rounds, and its part that is held; ``balance`` and ``weights`` are
-    by size then.
+    by size then. ``shards`` are the loads of a join that has them.
     """
 
     rounds: int
@@ -132,6 +131,7 @@ class Status(NamedTuple):
     warnings: tuple[str, ...]
     estimate: Estimate | None = None
     sizes: dict[str, float] | None = None
+    shards: tuple[Load, ...] | None = None
 
     def rows(self) -> dict[str, str]:
         """Return the same as text, for tables."""
@@ -141,9 +141,24 @@ class Status(NamedTuple):
         shown |= {f"weights {name}": f"{number:.4g}" for name, number in self.weights._asdict().items()}
         shown |= {} if isnan(self.balance) else {"balance": f"{self.balance:.6g}"}
         shown |= {f"sizes {name}": f"{number:.6g}" for name, number in (self.sizes or {}).items()}
+        for k, one in enumerate(self.shards or ()):
+            slots = "no limit" if one.capacity is None else f"{one.capacity} slots"
+            shown[f"shard {k}"] = f"{one.tracked} of {slots}, {one.rounds} decisions, held {one.held:.6g}"
         for name, part in (("certificate", self.certificate), ("estimate", self.estimate)):
             shown |= {} if part is None else {f"{name} {key}": text for key, text in part.rows().items()}
         return shown | {f"warning {i}": text for i, text in enumerate(self.warnings, 1)}
+
+
+class Load(NamedTuple):
+    """A shard of a join: its slots, how many are taken, its decisions so far, and the weight that it holds.
+
+    ``held`` is what its pending decisions come to; NaN where the scheduler does not know it.
+    """
+
+    capacity: int | None
+    tracked: int
+    rounds: int
+    held: float
 
 
 class Waiting(NamedTuple):
@@ -157,134 +172,130 @@ class Waiting(NamedTuple):
 
 def estimate_now(tracker: Tracker, level: float = 0.95, low: float = 0.0, high: float = 1.0) -> Estimate:
     """Return the estimate of a join's books, where labels lie between ``low`` and ``high``."""
+    return estimate_of(books_of(tracker), level, low, high)
+
+
+def estimate_of(books: Books, level: float = 0.95, low: float = 0.0, high: float = 1.0) -> Estimate:
+    """Return the estimate that books give, where labels lie between ``low`` and ``high``."""
     level, (low, high) = as_level(level), as_range(low, high)
-    slots, n, scheduler = tracker.slots, tracker.rounds, tracker.configuration.player.scheduler
-    sums, strays, sample = slots.sums, slots.strays, sample_of(slots.sums, slots.strays)
-    total, labels = slots.sizes().get("total", float(n)), int(sums[core.LABELS])
-    naive, left_out = float(sums[core.NAIVE]) if sums[core.WEIGHTS] else nan, slots.fates()["used"] - labels
-    each, mean, caveat = total / n if n else nan, sample.mean, _doubt(tracker, low, high)
+    n, scheduler = books.rounds, books.configuration.player.scheduler
+    sums, strays, sample, sizes = books.labels, books.strays, books.sample, books.sizes
+    total, labels = sizes.get("total", float(n)), int(sums[core.LABELS])
+    naive, left_out = float(sums[core.NAIVE]) if sums[core.WEIGHTS] else nan, books.fates["used"] - labels
+    each, mean, caveat = total / n if n else nan, sample.mean, _doubt(books, low, high)
     if labels and len(strays):
         mean = min(strays[MOST], max(strays[LEAST], mean))  # where it lies, but for rounding
-    is_settled = tracker.configuration.options.get(RELEASE) == WINDOW and scheduler.conserves_weight
+    is_settled = books.configuration.options.get(RELEASE) == WINDOW and scheduler.conserves_weight
+    unsized = ""
+    if is_settled and sizes:
+        each, unsized = books.mean_size, UNSIZED
     if caveat:
         ends = student_interval(sample, labels, level)
     elif is_settled:
-        known = {"unheard": max(0.0, _ended_mass(slots) - sample.mass), "heaviest": strays[THRESHOLD]}
+        known = {"unheard": max(0.0, books.ended_mass - sample.mass), "heaviest": strays[THRESHOLD]}
         ends = settled_estimate(sample, n, float(n), level, low, high, **known)[1:3]
     else:
         ends = mean_interval(sample, max(0.0, total - sample.mass), strays[THRESHOLD], level, low, high)
-    mean, lower, upper = (number * each for number in (mean, *ends))
-    out, summed = _outstanding(tracker, total), sample.weighted if is_settled else mean * n
-    found = Estimate(mean, lower, upper, naive, labels, left_out, out, sum=summed, is_settled=is_settled)
-    caveat = caveat or _drift_doubt(tracker)
+    mean, lower, upper = (float(number * each) for number in (mean, *(ends if not unsized else (nan, nan))))
+    out, summed = _outstanding(books, total), float(sample.weighted if is_settled else mean * n)
+    found = Estimate(mean, lower, upper, naive, labels, left_out, out, nan, nan, nan, nan, unsized, summed, is_settled)
+    caveat = caveat or _drift_doubt(books)
     if caveat:
         return found._replace(caveat=caveat)
     heard = Heard(sums[core.LABELS], sums[core.LABELS] * sums[core.NAIVE], sample.mass, sample.weighted)
     unit = 1.0
-    if slots.sizes():
+    if sizes:
         unit = strays[UNIT] or 1.0
         heard = heard._replace(labels=strays[LABELLED] or heard.labels)
     reach = float(deviation(strays[DRIFT], strays[THRESHOLD], level, unit))
-    lower, upper = sum_interval(heard, total, reach, low, high)
+    lower, upper = map(float, sum_interval(heard, total, reach, low, high))
     return found._replace(anytime_low=lower / n, anytime_high=upper / n, sum_low=lower, sum_high=upper)
 
 
-def sample_of(sums: Any, strays: Any = ()) -> Sample:
-    """Return the labels that were heard, as their sums; without squares where an earlier version kept others."""
-    weighted = sums[core.WEIGHTED] + sums[core.LOST]
-    if len(strays) and strays[LABELLED] and strays[MASS] != sums[core.WEIGHTS]:  # it added up w, not wb
-        return Sample(strays[MASS], weighted, 0.0, 0.0, 0.0)
-    return Sample(sums[core.WEIGHTS], weighted, sums[core.SQUARES], sums[core.CENTRE], sums[core.SPREAD])
-
-
-def _ended_mass(slots: Slots) -> float:
-    """Return the weight, by size, of all decisions that have ended, with a row or without."""
-    tally = slots.state.tally
-    return float((slots.sized[ARRIVED] if slots.sizes() else tally.sums[WEIGHT]) + tally.sums[FORFEITED])
-
-
-def _outstanding(tracker: Tracker, total: float) -> float:
+def _outstanding(books: Books, total: float) -> float:
     """Return the share of all decisions, by weight and size, whose labels are awaited; NaN where it is not known."""
-    scheduler = tracker.configuration.player.scheduler
-    if not tracker.rounds or not scheduler.is_unbiased:
+    if not books.rounds or not books.configuration.player.scheduler.is_unbiased:
         return nan
-    holding = float(held(scheduler, tracker.slots.state.scheduler)) if tracker.tracked else 0.0
+    holding = books.held if books.tracked else 0.0
     return nan if holding < 0 else min(1.0, holding / total)
 
 
-def _doubt(tracker: Tracker, low: float, high: float) -> str:
+def _doubt(books: Books, low: float, high: float) -> str:
     """Return why labels are not known to lie in their range; nothing where they do."""
-    strays = tracker.slots.strays
-    if not tracker.rounds:
+    strays = books.strays
+    if not books.rounds:
         return "nothing has been decided yet"
     if not len(strays):
         return "this join was begun by an earlier version, which did not note how far sums may stray: begin a new one"
     slack = ROUNDING * max(abs(low), abs(high))
-    for label in (strays[LEAST], strays[MOST]) if tracker.slots.sums[core.LABELS] else ():
+    for label in (strays[LEAST], strays[MOST]) if books.labels[core.LABELS] else ():
         if not low - slack <= label <= high + slack:
-            each = " for each unit of size" if tracker.slots.sizes() else ""
+            each = " for each unit of size" if books.sizes else ""
             problem = f"a label was {label:.6g}{each}, and none may lie outside of {low:.6g} to {high:.6g}"
             remedy = "state the range of all labels, estimate(low=…, high=…), or low and high leave out what is awaited"
             return f"{problem}: {remedy}"
     return ""
 
 
-def _drift_doubt(tracker: Tracker) -> str:
+def _drift_doubt(books: Books) -> str:
     """Return why no interval is known to hold at every time at once; nothing where one is."""
-    scheduler, tally = tracker.configuration.player.scheduler, tracker.slots.state.tally
-    if scheduler.conserves_weight and (not tally.counts[FULL_ROUNDS] or tally.strays[DRIFT]):
+    if books.configuration.player.scheduler.conserves_weight and (not books.full_rounds or books.strays[DRIFT]):
         return ""
     return "how far sums may stray is known for VarOpt alone: use it, it is the default"
 
 
 def status_of(tracker: Tracker) -> Status:
-    """Return the status of a tracker's books."""
-    slots, player, rounds = tracker.slots, tracker.configuration.player, tracker.rounds
-    weights = slots.weights()
-    estimate = estimate_now(tracker) if tracker.configuration.kind == JOIN else None
+    """Return the status of a tracker."""
+    books, player = books_of(tracker), tracker.configuration.player
+    found = status_from(books)
     warnings = (
-        *_warnings(tracker, estimate),
-        *restart_warnings(player, weights.mean),
-        *bound_warnings(tracker.terms, slots.state.tally),
+        *found.warnings,
+        *restart_warnings(player, found.weights.mean),
+        *bound_warnings(tracker.terms, tracker.slots.state.tally),
     )
+    certificate = certificate_now(player, tracker.slots.state, tracker.terms, tracker.rounds)
+    return found._replace(warnings=warnings, certificate=certificate)
+
+
+def status_from(books: Books) -> Status:
+    """Return what books tell of a session or join: all but certificates."""
+    estimate = estimate_of(books) if books.configuration.kind == JOIN else None
     return Status(
-        rounds=rounds,
-        pending=rounds - slots.counts[ANSWERED],
-        tracked=slots.tracked,
-        fates=tracker.slots.fates(),
-        answers=slots.answers(),
-        weights=weights,
-        balance=as_number(balance(slots.state.tally, held(player.scheduler, slots.state.scheduler), rounds)),
-        certificate=certificate_now(player, slots.state, tracker.terms, rounds),
-        warnings=warnings,
+        rounds=books.rounds,
+        pending=books.rounds - books.answered,
+        tracked=books.tracked,
+        fates=books.fates,
+        answers=books.answers,
+        weights=books.weights,
+        balance=books.balance,
+        certificate=None,
+        warnings=tuple(_warnings(books, estimate)),
         estimate=estimate,
-        sizes=slots.sizes() or None,
+        sizes=books.sizes or None,
     )
 
 
-def _warnings(tracker: Tracker, estimate: Estimate | None) -> list[str]:
+def _warnings(books: Books, estimate: Estimate | None) -> list[str]:
     """Return what may mislead: biased sums, ids that nobody knows, an estimate from too few labels."""
-    fates, scheduler = tracker.slots.fates(), tracker.configuration.player.scheduler
+    fates, scheduler = books.fates, books.configuration.player.scheduler
     found = []
     if not scheduler.is_unbiased:
         name = type(scheduler).__name__
         found.append(f"{name} weighs nothing: sums are biased where delays and outcomes are related")
-    if fates["saturated"] > OFTEN * tracker.rounds:
-        problem = f"{fates['saturated']} of {tracker.rounds} rounds found no room and are not made up for by weights"
+    if fates["saturated"] > OFTEN * books.rounds:
+        problem = f"{fates['saturated']} of {books.rounds} rounds found no room and are not made up for by weights"
         remedy = "raise the capacity, track with a lower chance where the scheduler has one, or use VarOpt"
         found.append(f"{problem}: {remedy}")
     seen = fates["used"] + fates["expired"]
     if seen and fates["expired"] > OFTEN * seen:
-        given = "give it as the label" if tracker.configuration.kind == JOIN else "tell it as a value"
+        given = "give it as the label" if books.configuration.kind == JOIN else "tell it as a value"
         problem = f"{fates['expired']} of {seen} tracked rounds expired without an outcome"
         remedy = f"if no outcome means something (no conversion), {given} at the end of its window, or sums are biased"
         found.append(f"{problem}: {remedy}")
-    late = tracker.slots.ended(tracker.slots.marks[core.NOW]) if WINDOW in tracker.configuration.options else []
-    if late:
-        problem = f"the windows of {len(late)} decisions have ended, and they hold their slots"
+    if books.overdue:
+        problem = f"the windows of {books.overdue} decisions have ended, and they hold their slots"
         found.append(f"{problem}: call advance() (tarry join advance)")
-    answers = tracker.slots.answers()
-    calls, unknown = sum(answers.values()), answers["unknown"]
+    calls, unknown = sum(books.answers.values()), books.answers["unknown"]
     if unknown > OFTEN * calls:
         problem = f"{unknown} of {calls} calls named an id that nobody decided under"
         found.append(f"{problem}: an id is the same only if its type is, 7 is not '7'")

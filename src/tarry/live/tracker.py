@@ -130,10 +130,19 @@ class Tracker:
         listed = [None] * len(ids) if sizes is None else sizes
         ends = [None] * len(ids) if due is None else due
         shown = [None] * len(ids) if contexts is None else contexts
-        for what, given in (("delays", delays), ("sizes", listed), ("moments", ends), ("contexts", shown)):
+        named = self.check_many(ids, delays=delays, sizes=listed, moments=ends, contexts=shown)
+        naming = self.slots.counts[NAMING]
+        other = bool(ids) and naming not in (UNDECIDED, CALLERS if named else OURS)
+        if other and not (named and all(self.find(id) is not None for id in named)):
+            self._refuse_naming(naming)
+        return [self.open(*row) for row in zip(ids, delays, payloads, listed, ends, shown, strict=True)]
+
+    def check_many(self, ids: list[Any], *, delays: list[Any], sizes: list[Any], **others: list[Any]) -> list[Hashable]:
+        """Return the ids of rounds that are to begin; raise an error about bad arguments, whoever has the turn."""
+        for what, given in {"delays": delays, "sizes": sizes, **others}.items():
             if len(given) != len(ids):
                 raise ValueError(f"there are {len(ids)} rounds and {len(given)} {what}: give one each")
-        for i, size in enumerate(listed):
+        for i, size in enumerate(sizes):
             if size is not None:
                 self.slots.as_size(size, f"row {i}: size")
         named = [as_id(id) for id in ids if id is not None]
@@ -141,11 +150,7 @@ class Tracker:
             raise ValueError("some rounds have an id and some have none: give ids always or never")
         for delay in delays:
             self._disclosed(delay)
-        naming = self.slots.counts[NAMING]
-        other = bool(ids) and naming not in (UNDECIDED, CALLERS if named else OURS)
-        if other and not (named and all(self.find(id) is not None for id in named)):
-            self._refuse_naming(naming)
-        return [self.open(*row) for row in zip(ids, delays, payloads, listed, ends, shown, strict=True)]
+        return named
 
     def _disclosed(self, delay: int | None) -> int | None:
         """Return the delay that is told with a round, in the clairvoyant model only."""

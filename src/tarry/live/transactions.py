@@ -14,7 +14,7 @@ from threading import get_ident
 from typing import Any, TypeVar
 from zlib import crc32
 
-from tarry.errors import Missing, StoreError, TarryError
+from tarry.errors import Missing, StoreError, TarryError, Uncertain
 from tarry.live.buffers import (
     FATES,
     HEAD,
@@ -111,13 +111,13 @@ class Turns:
 
     def together(self, calls: Sequence[Callable[[], T]]) -> list[T | Exception]:
         """Make calls in their order, and return the result or the exception of each."""
-        return [_outcome_of(call) for call in calls]
+        return [outcome_of(call) for call in calls]
 
     def close(self) -> None:
         """Do nothing: there is no store to let go of."""
 
 
-def _outcome_of(call: Callable[[], T]) -> T | Exception:
+def outcome_of(call: Callable[[], T]) -> T | Exception:
     """Return what a call returns or raises."""
     try:
         return call()
@@ -199,9 +199,9 @@ class Stored(Turns):
     def together(self, calls: Sequence[Callable[[], T]]) -> list[T | Exception]:
         """Make calls in their order and in one transaction; return the result or the exception of each.
 
-        All are durable when this returns. A call that fails changes nothing: the transaction is undone, and the calls
-        before it, it alone, and the calls after it are made again, each of the three in a transaction. Where a commit
-        fails, so do all calls of it.
+        All are durable when this returns. A call that fails changes nothing. If it had begun to, the transaction is
+        undone, and the calls before it, it alone, and the calls after it are made again, each of the three in a
+        transaction. Where a commit fails, so do all calls of it.
         """
         done: list[T | Exception] = []
         groups = [calls]  # still to be made, the next one last
@@ -225,7 +225,7 @@ class Stored(Turns):
         self._has_failed, self._is_between = False, True
         try:
             for place, call in enumerate(calls):
-                results.append(_outcome_of(call))
+                results.append(outcome_of(call))
                 if self._has_failed:
                     raise _Spoilt(place)
         finally:
@@ -234,14 +234,23 @@ class Stored(Turns):
 
     def _in_group(self, work: Callable[..., T], a: Any, b: Any, c: Any) -> T:
         """Do the work of a call within the transaction of its group; meanwhile no other call may come."""
-        self._is_between = False
+        self._is_between, before = False, self._mark()
         try:
             return work(a, b, c)
-        except Exception:
-            self._has_failed = True
+        except Exception as error:
+            is_harmless = not self.tracker.slots.is_midway and self._mark() == before
+            self._has_failed |= isinstance(error, self.store.errors) or not is_harmless
             raise
         finally:
             self._is_between = True
+
+    def _mark(self) -> tuple[Any, ...]:
+        """Return what differs after every call that has changed something: counts, marks, rows written, configuration.
+
+        To compare the whole state after each call would cost a group what it gains by one commit.
+        """
+        slots = self.tracker.slots
+        return slots.counts.tobytes(), slots.marks.tobytes(), self._rows.writes, id(self.tracker.configuration)
 
     def close(self) -> None:
         """Let go of the store, once the call under way in another thread has ended."""
@@ -294,7 +303,7 @@ class Stored(Turns):
                 head = None
             self._rollback()
             if head is None or head.version > change.head.version:  # out of reach, or others have gone on
-                raise StoreError(
+                raise Uncertain(
                     f"{self.store.where} failed in a commit, and whether this call was stored is unknown: ask fate(id) "
                     "or status(). If it was, the same call again is recognised by its id, but hands out no row"
                 ) from error

@@ -1,12 +1,40 @@
-"""Windows: how long a decision waits, what no label by then means, and when its row comes out."""
+"""The rules of a join, and of these its windows: how long a decision waits, and when its row comes out."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tarry.live.configuration import MISSING, RELEASE, WINDOW
-from tarry.live.labels import FIRST, UNSAID, as_json, as_missing
+from tarry.checks import as_choice
+from tarry.learners import Idle
+from tarry.live.configuration import JOIN, LABELS, MISSING, OUTBOX, RELEASE, WINDOW, Configuration
+from tarry.live.labels import FIRST, RULES, UNSAID, as_json, as_missing
 from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, as_length, as_moment, as_release, now
+from tarry.tracking import Player
+
+
+def configuration_of(
+    capacity: int | None,
+    *,
+    scheduler: Any = None,
+    information: str = "non-clairvoyant",
+    preemption: bool = True,
+    labels: str = "first",
+    window: Any = None,
+    missing: Any = UNSAID,
+    release: str | None = None,
+    outbox: bool = False,
+    memory: int = 1_000_000,
+) -> Configuration:
+    """Return what a join is that is made with these arguments, without a seed."""
+    options = {LABELS: as_choice(labels, LABELS, RULES)} | window_options(labels, window, missing, release)
+    if outbox:
+        options[OUTBOX] = True
+    if getattr(scheduler, "withholds_feedback", False):
+        raise ValueError(
+            f"a LabelJoin hands each row out when its label comes, and {type(scheduler).__name__} must withhold "
+            "some until their batch ends: use VarOpt or Morris, or a Session"
+        )
+    return Configuration(JOIN, Player(Idle(), scheduler), capacity, information, preemption, 0, memory, options)
 
 
 def window_options(labels: str, window: Any, missing: Any, release: str | None) -> dict[str, Any]:
@@ -31,11 +59,13 @@ def check_windowless(**given: tuple[Any, Any]) -> None:
     """Refuse what is about windows where there is none; each is a value and what it is when it was not said."""
     for name, (value, unsaid) in given.items():
         if value is not unsaid:
-            raise ValueError(f"{name} is about windows, got {value!r}: give window=… too, such as '30d', or leave it")
+            raise ValueError(
+                f"{name} is about windows, got {value!r}: give a window too, such as '30d', or leave it out"
+            )
 
 
 def moment_of(at: Any, window: int, whose: str, name: str = "at") -> int:
     """Return the moment of an event, now if it is not said; refuse one where there is no window."""
     if window:
         return now() if at is None else as_moment(at, name)
-    raise ValueError(f"{whose} has no window, so a moment means nothing to it, got {at!r}: make it with window=…")
+    raise ValueError(f"{whose} has no window, so a moment means nothing to it, got {at!r}: make it with a window")

@@ -83,6 +83,10 @@ def read_columns(
         frame = lazy.select(*dict.fromkeys([start, end, *others])).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+    blank = pl.col(pl.String).str.strip_chars()
+    frame = frame.with_columns(pl.when(blank != "").then(pl.col(pl.String)))  # cells of spaces are empty
+    if separator:
+        frame = frame.head(frame.height - _blank_lines(path, separator))
     texts = {name: frame[name] for name in frame.columns if frame[name].dtype == pl.String}
     codes = {n for n, text in texts.items() if n not in (start, end) and text.str.contains(_CODE).any()}
     read = {name: None if name in codes else _numbers(text, separator) for name, text in texts.items()}
@@ -98,6 +102,14 @@ def _separator(path: Path) -> str:
     with path.open(encoding="utf-8-sig", errors="replace") as file:
         header = file.readline()
     return max(SEPARATORS, key=header.count)
+
+
+def _blank_lines(path: Path, separator: str) -> int:
+    """Return how many lines at the end are empty or hold separators alone, as editors and spreadsheets leave them."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 65_536))
+        lines = file.read().decode(errors="replace").splitlines()
+    return next((i for i, line in enumerate(reversed(lines)) if line.strip(f" {separator}")), 0)
 
 
 def find_times(

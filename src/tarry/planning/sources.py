@@ -75,7 +75,7 @@ def read_log(
             "drop or end, or give a window (--window 30d), after which a decision is settled"
         )
     kept = np.arange(rows)  # where rows stand in the file, for messages
-    if missing == DROP:
+    if window is None and missing == DROP:
         kept = np.flatnonzero(frame[end].is_not_null().to_numpy())
         frame = frame.drop_nulls(end)
     if frame.height == 0:

@@ -16,7 +16,6 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.middleware.gzip import GZipMiddleware
 
 from tarry._version import __version__
 from tarry.errors import Missing
@@ -28,13 +27,11 @@ from tarry.service.joins import joins
 from tarry.service.metrics import Metrics
 from tarry.service.pages import add_console
 from tarry.service.planner import planner
-from tarry.service.problems import Problem, Refusal, answer_to
-from tarry.service.routing import SCHEME, needs, router_of
+from tarry.service.problems import COME_AGAIN, Problem, Refusal, answer_to
+from tarry.service.routing import SCHEME, Direct, needs, router_of
 from tarry.service.sessions import sessions
 from tarry.service.settings import Settings
 from tarry.service.tokens import READ, Tokens
-
-_LEAST_COMPRESSED = 1024  # bytes
 
 operations = router_of("", "operations")
 
@@ -61,7 +58,8 @@ def make_app(settings: Settings) -> Any:
         openapi_url=None,
         redirect_slashes=False,
     )
-    app.state.settings, app.state.metrics, app.state.streams = settings, metrics, 0
+    app.state.settings, app.state.metrics = settings, metrics
+    app.state.streams = app.state.exports = 0
     app.state.planning, app.state.one_plan = 0, asyncio.Lock()
     for router in (joins, sessions, events, planner, operations):
         app.include_router(router)
@@ -69,15 +67,15 @@ def make_app(settings: Settings) -> Any:
     app.openapi = partial(_openapi, app)  # type: ignore[method-assign]
     for kind in (RequestValidationError, HTTPException, Refusal):
         app.add_exception_handler(kind, _refused)
-    app.add_middleware(GZipMiddleware, minimum_size=_LEAST_COMPRESSED, compresslevel=5)
+    layers: Any = Direct(app, joins, sessions)
     if settings.origins:
-        app.add_middleware(
-            CORSMiddleware,
+        layers = CORSMiddleware(
+            layers,
             allow_origins=list(settings.origins),
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type", "x-request-id"],
         )
-    app.state.guard = Guard(app, settings, tokens, metrics)
+    app.state.guard = Guard(layers, settings, tokens, metrics)
     return app.state.guard
 
 
@@ -118,7 +116,7 @@ def _add_open_routes(app: FastAPI) -> None:
         try:
             await asyncio.to_thread(_reach, desks.store)
         except Exception as error:
-            return answer_to(Refusal(503, f"the store cannot be reached: {type(error).__name__}"))
+            return answer_to(Refusal(503, f"the store cannot be reached: {type(error).__name__}", COME_AGAIN))
         return JSONResponse({"status": "ready"})
 
     @app.get("/v1/openapi.json", include_in_schema=False)

@@ -1,4 +1,4 @@
-"""Open joins and sessions by name, each with a thread that makes its calls.
+"""Open joins and sessions by name, each with a thread that makes its calls; a join in shards, one for each shard.
 
 Calls that come while a transaction is being written wait, and are written together by the next one: one commit for
 many callers, each answered when it is durable, in the order in which they came.
@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -20,26 +20,27 @@ from typing import Any, NamedTuple, TypeVar
 from tarry.errors import Missing, StoreError
 from tarry.live.base import StoredObject
 from tarry.live.stores import POWER, stored_names
-from tarry.service.problems import Refusal
+from tarry.service.problems import COME_AGAIN, Refusal
 
 T = TypeVar("T")
 _logger = logging.getLogger("tarry.service")
 _END: Any = None  # in place of a call: the thread ends
 LARGEST_GROUP = 512  # calls in one transaction
 MOST_WAITING = 10_000  # calls; beyond it callers are asked to come again
-HISTORY = 1024  # calls that the timeline shows
+HISTORY = 1024  # answers that the timeline shows
 _MOST_TIMES = 100_000  # moments of decisions that are kept
 
 _Waiting = tuple[Callable[[], Any], "asyncio.Future[Any]"]
 
 
 class Event(NamedTuple):
-    """A call of the timeline: when it was made, what it was, and its answers."""
+    """A call of the timeline: when it was made, what it was, its last answers, and how many it had."""
 
     number: int
     at: float
     what: str
-    answers: Iterable[Any]
+    answers: Sequence[Any]
+    rows: int
 
 
 class Desk:
@@ -49,34 +50,45 @@ class Desk:
         self, opened: Any, *, is_grouping: bool = True, told: Callable[[int, int], None] = lambda *_: None
     ) -> None:
         self.opened = opened
-        self._calls: SimpleQueue[_Waiting] = SimpleQueue()
+        self._queues: list[SimpleQueue[_Waiting]] = [SimpleQueue() for _ in opened.lanes]
         self._loop = asyncio.get_running_loop()
         self._most, self._told = LARGEST_GROUP if is_grouping else 1, told
         self._numbers, self._is_closed = count(1), False
         self.waiting, self.last = 0, 0  # calls that are not answered, and the number of the last event
-        self.history: deque[Event] = deque(maxlen=HISTORY)
+        self.history: deque[Event] = deque()
+        self._noted = 0  # answers in it
         self.times: dict[Hashable, float] = {}  # when tracked decisions were made, as far as this process knows
-        self._thread = Thread(target=self._work, name="tarry-desk", daemon=True)
-        self._thread.start()
+        pairs = zip(opened.lanes, self._queues, strict=True)
+        self._threads = [Thread(target=self._work, args=pair, name="tarry-desk", daemon=True) for pair in pairs]
+        for thread in self._threads:
+            thread.start()
 
-    async def call(self, call: Callable[[], T]) -> T:
-        """Return what a call of the object's own methods returns, when it is durable."""
+    async def call(self, call: Callable[[], T], about: Sequence[Hashable] = ()) -> T:
+        """Return what a call of the object's own methods returns, when it is durable.
+
+        A call that is about one id is made beside those about others, where the object has shards.
+        """
         if self._is_closed:
-            raise Refusal(503, "this was just closed to make room: come again", {"retry-after": "1"})
+            raise Refusal(503, "this was just closed to make room: come again", COME_AGAIN)
         if self.waiting >= MOST_WAITING:
-            raise Refusal(503, f"{self.waiting} calls are waiting already: come again", {"retry-after": "1"})
+            raise Refusal(503, f"{self.waiting} calls are waiting already: come again", COME_AGAIN)
+        lane = self.opened.lane_of(about[0]) if len(about) == 1 and about[0] is not None else 0
         answer: asyncio.Future[T] = self._loop.create_future()
         self.waiting += 1
         try:
-            self._calls.put((call, answer))
+            self._queues[lane].put((call, answer))
             return await answer
         finally:
             self.waiting -= 1
 
-    def note(self, what: str, answers: Iterable[Any]) -> None:
-        """Put a call that was made on the timeline."""
-        self.last = next(self._numbers)
-        self.history.append(Event(self.last, time.time(), what, answers))
+    def note(self, what: str, answers: Sequence[Any]) -> None:
+        """Put a call that was made on the timeline, where older ones make room."""
+        kept, self.last = answers[-HISTORY:], next(self._numbers)
+        if kept:
+            self.history.append(Event(self.last, time.time(), what, kept, len(answers)))
+            self._noted += len(kept)
+        while self._noted > HISTORY:
+            self._noted -= len(self.history.popleft().answers)
 
     def note_tracked(self, ids: Iterable[Hashable]) -> None:
         """Remember when these decisions were made."""
@@ -86,24 +98,24 @@ class Desk:
         while len(self.times) > _MOST_TIMES:
             del self.times[next(iter(self.times))]
 
-    def _work(self) -> None:
+    def _work(self, lane: StoredObject, calls: SimpleQueue[_Waiting]) -> None:
         """Make calls until the end; what waits is drained at once."""
         while True:
-            first = self._calls.get()
+            first = calls.get()
             group = [] if first is _END else [first]
             while group and len(group) < self._most:
                 try:
-                    following = self._calls.get_nowait()
+                    following = calls.get_nowait()
                 except Empty:
                     break
                 if following is _END:
-                    self._calls.put(_END)
+                    calls.put(_END)
                     break
                 group.append(following)
             if not group:
                 return
             try:
-                results = self.opened.together([call for call, _ in group])
+                results = lane.together([call for call, _ in group])
             except BaseException as error:  # whatever it is, callers must not wait for ever
                 _logger.exception("a group of calls failed")
                 results = [error if isinstance(error, Exception) else RuntimeError(str(error))] * len(group)
@@ -122,8 +134,10 @@ class Desk:
     async def close(self) -> None:
         """Make the calls that wait, end the thread and let go of the store."""
         self._is_closed = True
-        self._calls.put(_END)
-        await asyncio.to_thread(self._thread.join)
+        for calls in self._queues:
+            calls.put(_END)
+        for thread in self._threads:
+            await asyncio.to_thread(thread.join)
         await asyncio.sleep(0)  # answers of the last group are handed out
         await asyncio.to_thread(self.opened.close)
 

@@ -7,6 +7,7 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
+from itertools import count
 from typing import Any, NamedTuple
 
 from tarry.service.metrics import Metrics
@@ -37,6 +38,7 @@ _HEADERS = [
 _NO_STORE = (b"cache-control", b"no-store")
 _HSTS = (b"strict-transport-security", b"max-age=31536000")
 _BURST = 2.0  # seconds' worth of requests that may come at once
+_MOST_HELD = 64 << 20  # bytes of bodies that are being read or answered; as values they take many times as much
 
 
 class State(NamedTuple):
@@ -55,7 +57,8 @@ class Guard:
     def __init__(self, app: Any, settings: Settings, tokens: Tokens, metrics: Metrics) -> None:
         self.app, self._settings, self._tokens, self._metrics = app, settings, tokens, metrics
         self._allowances: dict[str, tuple[float, float]] = {}
-        self.is_draining = False
+        self._mark, self._numbers = secrets.token_hex(4), count()  # of requests that come without an id
+        self.is_draining, self._held = False, 0  # and bytes of bodies
         self._extra = [*_HEADERS, *([_HSTS] if settings.certificate is not None else [])]
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -65,8 +68,8 @@ class Guard:
         began = time.perf_counter()
         given = dict(scope["headers"])  # of a header that comes twice, the last
         asked = given.get(b"x-request-id", b"")
-        id = asked.decode() if _ID.fullmatch(asked) else secrets.token_hex(8)
-        status, path = 500, scope["path"]
+        id = asked.decode() if _ID.fullmatch(asked) else f"{self._mark}{next(self._numbers):08x}"
+        status, path, taken = 500, scope["path"], [0]
         is_api = path.startswith("/v1/")
 
         async def sent(message: Message) -> None:
@@ -80,7 +83,7 @@ class Guard:
 
         try:
             scope["tarry"] = State(id, self._admitted(scope["method"], path, given))
-            await self.app(scope, self._limited(receive), sent)
+            await self.app(scope, self._limited(receive, taken), sent)
         except Refusal as refused:
             await self._refuse(refused, id, sent)
         except Exception:
@@ -88,6 +91,7 @@ class Guard:
             if status == 500:  # nothing was sent yet
                 await self._refuse(Refusal(500, "this is a defect of the server; its log says more"), id, sent)
         finally:
+            self._held -= taken[0]
             took, route = time.perf_counter() - began, scope.get("route")
             self._metrics.observe(getattr(route, "path_format", None) or "other", scope["method"], status, took)
             if self._settings.access_log:
@@ -128,16 +132,19 @@ class Guard:
             raise Refusal(429, f"the token {token.name!r} has {rate:g} requests a second: come again later", wait)
         self._allowances[token.name] = (left - 1.0, now)
 
-    def _limited(self, receive: Receive) -> Receive:
-        """Return the same with a limit on all bytes together, whatever length was announced."""
-        seen = 0
+    def _limited(self, receive: Receive, taken: list[int]) -> Receive:
+        """Return the same with a limit on all bytes together, of this request (``taken``) and of all that are here."""
 
         async def received() -> Message:
-            nonlocal seen
             message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > self._settings.max_body:
+            size = len(message.get("body", b""))
+            taken[0] += size
+            self._held += size
+            if taken[0] > self._settings.max_body:
                 raise self._too_large()
+            if self._held > max(_MOST_HELD, self._settings.max_body):
+                later = {"retry-after": "1", "connection": "close"}
+                raise Refusal(503, "the bodies of other requests fill the memory there is for them: come again", later)
             return message
 
         return received

@@ -8,77 +8,74 @@ from typing import Annotated, Any
 
 from fastapi import Query, Request
 from fastapi.responses import Response
+from pydantic import Field
 
 from tarry.live import LabelJoin
 from tarry.live.configuration import built
+from tarry.live.label_join import Outcome
 from tarry.live.labels import UNSAID
+from tarry.live.outbox import Row
 from tarry.live.plain import named
+from tarry.live.values import brief
 from tarry.planning.policies import free_scheduler
 from tarry.players.recommended import choose_scheduler
-from tarry.service import schemas
-from tarry.service.objects import Name, add_shared, check_name, ids_of
+from tarry.service import answers, bodies
+from tarry.service.desk import Desk
+from tarry.service.objects import Name, add_shared, begun, check_name, column, ids_of, noted
 from tarry.service.routing import READING, WRITING, answer, desk_of, desks_of, needs, router_of
 from tarry.service.tokens import ADMIN, READ, WRITE
 
 joins = router_of("/v1/joins", "joins")
-_CREATED: dict[int | str, dict[str, Any]] = {201: {"description": "Made.", "model": schemas.Made}}
+_LONG = 80  # letters of a label
+_CREATED: dict[int | str, dict[str, Any]] = {201: {"description": "Made.", "model": answers.Made}}
 
 
 @joins.post(
-    "/{name}/decide", response_model=schemas.Tickets | schemas.Ticket, responses=WRITING, openapi_extra=needs(WRITE)
+    "/{name}/decide", response_model=answers.Tickets | answers.Ticket, responses=WRITING, openapi_extra=needs(WRITE)
 )
-async def decide(request: Request, name: Name, body: schemas.Decisions) -> Response:
+async def decide(request: Request, name: Name, body: bodies.Decisions) -> Response:
     """Register a decision, or several in one transaction; whether each is tracked is known at once.
 
     An id decided before gives its ticket again.
     """
     desk = await desk_of(request, LabelJoin, name)
-    if isinstance(body, schemas.Decision):
-        work = partial(desk.opened.decide, body.features, named(body.id), delay=body.delay, size=body.size, at=body.at)
-        tickets = [await desk.call(work)]
-    else:
-        rows = body.decisions
-        ids = [named(row.id) for row in rows]
-        tickets = await desk.call(
-            partial(
-                desk.opened.decide_many,
-                [row.features for row in rows],
-                # Without any id decisions are numbered; with some, the join refuses those that have none.
-                ids=None if all(id is None for id in ids) else ids,
-                delays=[row.delay for row in rows],
-                sizes=[row.size for row in rows],
-                at=_moments(rows),
-            )
-        )
-    desk.note("decided", tickets)
-    desk.note_tracked(ticket.id for ticket in tickets if ticket.tracked)
-    lines = [ticket._asdict() for ticket in tickets]
-    return answer(lines[0] if isinstance(body, schemas.Decision) else {"tickets": lines})
+    if isinstance(body, bodies.Decision):
+        id = named(body.id)
+        work = partial(desk.opened.decide, body.features, id, delay=body.delay, size=body.size, at=body.at)
+        return begun(desk, [await desk.call(work, [id])])
+    # Without any id decisions are numbered; with some, the join refuses those that have none.
+    rows, fields = body.decisions, {"ids": "id", "delays": "delay", "sizes": "size", "at": "at"}
+    known = {word: column(rows, field) for word, field in fields.items()}
+    tickets = await desk.call(partial(desk.opened.decide_many, [row.features for row in rows], **known))
+    return begun(desk, tickets, "tickets")
 
 
 @joins.post(
-    "/{name}/label", response_model=schemas.Outcomes | schemas.Outcome, responses=WRITING, openapi_extra=needs(WRITE)
+    "/{name}/label", response_model=answers.Outcomes | answers.Outcome, responses=WRITING, openapi_extra=needs(WRITE)
 )
-async def label(request: Request, name: Name, body: schemas.Labels) -> Response:
+async def label(request: Request, name: Name, body: bodies.Labels) -> Response:
     """Hand over a label, or several in one transaction; the row with its weight comes out where one is due."""
     desk = await desk_of(request, LabelJoin, name)
-    rows = [body] if isinstance(body, schemas.Label) else body.labels
-    labels, keys = [row.label for row in rows], [named(row.key) for row in rows]
+    rows = [body] if isinstance(body, bodies.Label) else body.labels
+    labels, known = [row.label for row in rows], {"keys": column(rows, "key"), "at": column(rows, "at")}
     ids = ids_of([row.id for row in rows])
-    told = await desk.call(partial(desk.opened.label_many, ids, labels, keys=keys, at=_moments(rows)))
-    desk.note("labelled", told)
-    lines = [outcome._asdict() for outcome in told]
-    return answer(lines[0] if isinstance(body, schemas.Label) else {"outcomes": lines})
+    told = await desk.call(partial(desk.opened.label_many, ids, labels, **known), ids)
+    return _labelled(desk, told, "" if isinstance(body, bodies.Label) else "outcomes")
 
 
-def _moments(rows: list[Any]) -> list[Any] | None:
-    """Return the moment of each row, or None where no row has one."""
-    found = [row.at for row in rows]
-    return found if any(at is not None for at in found) else None
+def _labelled(desk: Desk, told: list[Outcome], key: str = "") -> Response:
+    """Return outcomes, and put them on the timeline without what may be large."""
+    return noted(desk, "labelled", told, key, [one._replace(row=one.row and _slim(one.row)) for one in told])
 
 
-@joins.post("/{name}", response_model=schemas.Made, responses={**WRITING, **_CREATED}, openapi_extra=needs(ADMIN))
-async def make_join(request: Request, name: Name, body: schemas.NewJoin) -> Response:
+def _slim(row: Row) -> Row:
+    """Return a row without features, and with the beginning of a label that is neither a number nor short."""
+    is_small = isinstance(row.label, int | float | None) or (isinstance(row.label, str) and len(row.label) < _LONG)
+    return row._replace(features=None, label=row.label if is_small else brief(row.label))
+
+
+@joins.post("/{name}", response_model=answers.Made, responses={**WRITING, **_CREATED}, openapi_extra=needs(ADMIN))
+async def make_join(request: Request, name: Name, body: bodies.NewJoin) -> Response:
     """Make a join, or find that the same one is there."""
     check_name(name)
     desks = desks_of(request)
@@ -90,45 +87,50 @@ async def make_join(request: Request, name: Name, body: schemas.NewJoin) -> Resp
     return answer(said | {"rounds": rounds}, 201 if is_new else 200)
 
 
-def _scheduler(body: schemas.NewJoin) -> Any:
+def _scheduler(body: bodies.NewJoin) -> Any:
     """Return the scheduler that is wanted."""
     if isinstance(body.scheduler, dict):
         return built(body.scheduler)
     if body.scheduler is None:
-        return choose_scheduler(body.capacity, body.backlog, preemption=body.preemption)
+        each = [None if number is None else number // body.shards for number in (body.capacity, body.backlog)]
+        return choose_scheduler(*each, preemption=body.preemption)
     return free_scheduler(body.scheduler)
 
 
-@joins.post("/{name}/resize", response_model=schemas.Released, responses=WRITING, openapi_extra=needs(ADMIN))
-async def resize(request: Request, name: Name, body: schemas.Resize) -> Response:
+@joins.post("/{name}/resize", response_model=answers.Released, responses=WRITING, openapi_extra=needs(ADMIN))
+async def resize(request: Request, name: Name, body: bodies.Resize) -> Response:
     """Change the capacity (null: no limit), memory or window while decisions wait."""
     desk = await desk_of(request, LabelJoin, name)
     changes = body.model_dump(include=body.model_fields_set)
     released = await desk.call(partial(desk.opened.resize, **changes))
-    desk.note("released", released)
-    return answer({"released": released})
+    return noted(desk, "released", released, "released")
 
 
-@joins.post("/{name}/finish", response_model=schemas.Outcomes, responses=WRITING, openapi_extra=needs(WRITE))
-async def finish(request: Request, name: Name, body: schemas.Finish) -> Response:
+@joins.post("/{name}/rebalance", response_model=answers.Released, responses=WRITING, openapi_extra=needs(ADMIN))
+async def rebalance(request: Request, name: Name, body: bodies.Nothing) -> Response:
+    """Divide the capacity of a join in shards among them by their loads."""
+    desk = await desk_of(request, LabelJoin, name)
+    return noted(desk, "released", await desk.call(desk.opened.rebalance), "released")
+
+
+@joins.post("/{name}/finish", response_model=answers.Outcomes, responses=WRITING, openapi_extra=needs(WRITE))
+async def finish(request: Request, name: Name, body: bodies.Finish) -> Response:
     """End the windows of these decisions now: their rows come out, with the labels gathered."""
     desk, ids = await desk_of(request, LabelJoin, name), ids_of(body.ids)
     missing = body.missing if "missing" in body.model_fields_set else UNSAID
-    told = await desk.call(partial(desk.opened.finish_many, ids, missing))
-    desk.note("labelled", told)
-    return answer({"outcomes": [outcome._asdict() for outcome in told]})
+    told = await desk.call(partial(desk.opened.finish_many, ids, missing), ids)
+    return _labelled(desk, told, "outcomes")
 
 
-@joins.post("/{name}/advance", response_model=schemas.Rows, responses=WRITING, openapi_extra=needs(WRITE))
-async def advance(request: Request, name: Name, body: schemas.Now) -> Response:
+@joins.post("/{name}/advance", response_model=answers.Rows, responses=WRITING, openapi_extra=needs(WRITE))
+async def advance(request: Request, name: Name, body: bodies.Now) -> Response:
     """Let the rows of decisions come out whose windows have ended."""
     desk = await desk_of(request, LabelJoin, name)
     rows = await desk.call(partial(desk.opened.advance, body.now))
-    desk.note("advanced", rows)
-    return answer({"rows": rows})
+    return noted(desk, "advanced", rows, "rows", [*map(_slim, rows)])
 
 
-@joins.get("/{name}/due", response_model=schemas.Due, responses=READING, openapi_extra=needs(READ))
+@joins.get("/{name}/due", response_model=answers.Due, responses=READING, openapi_extra=needs(READ))
 async def due(
     request: Request,
     name: Name,
@@ -139,27 +141,30 @@ async def due(
     return answer({"ids": await desk.call(partial(desk.opened.due, now))})
 
 
-@joins.get("/{name}/rows", response_model=schemas.Rows, responses=READING, openapi_extra=needs(READ))
+@joins.get("/{name}/rows", response_model=answers.Rows, responses=READING, openapi_extra=needs(READ))
 async def rows(
     request: Request,
     name: Name,
-    after: Annotated[int | None, Query(ge=0, lt=1 << 62, description="The number of the last row you have.")] = None,
-    limit: Annotated[int, Query(ge=0, le=schemas.MOST_ROWS)] = 1000,
+    after: Annotated[
+        list[Annotated[int, Field(ge=0, lt=1 << 62)]] | None,
+        Query(description="The number of the last row you have; of a join in shards, several."),
+    ] = None,
+    limit: Annotated[int, Query(ge=0, le=bodies.MOST_ROWS)] = 1000,
 ) -> Response:
     """Give the rows of the outbox by number: those given out and not acknowledged."""
     desk = await desk_of(request, LabelJoin, name)
     return answer({"rows": await desk.call(partial(desk.opened.rows, after, limit))})
 
 
-@joins.post("/{name}/ack", response_model=schemas.Left, responses=WRITING, openapi_extra=needs(WRITE))
-async def ack(request: Request, name: Name, body: schemas.Ack) -> Response:
+@joins.post("/{name}/ack", response_model=answers.Left, responses=WRITING, openapi_extra=needs(WRITE))
+async def ack(request: Request, name: Name, body: bodies.Ack) -> Response:
     """Let go of all rows of the outbox up to a number."""
     desk = await desk_of(request, LabelJoin, name)
     left = await desk.call(partial(desk.opened.ack, body.number))
     return answer({"acknowledged": body.number, "left": left})
 
 
-@joins.get("/{name}/estimate", response_model=schemas.Estimate, responses=READING, openapi_extra=needs(READ))
+@joins.get("/{name}/estimate", response_model=answers.Estimate, responses=READING, openapi_extra=needs(READ))
 async def estimate(
     request: Request,
     name: Name,

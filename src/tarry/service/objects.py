@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Annotated, Any
 
@@ -15,13 +16,14 @@ from pydantic_core import to_json
 from tarry.errors import Missing
 from tarry.live.base import StoredObject, erase, stored_kind
 from tarry.live.encoding import as_id
+from tarry.live.label_join import Ticket
 from tarry.live.plain import named, plain
 from tarry.live.stores import stored_names
-from tarry.service import schemas
+from tarry.service import answers, bodies
+from tarry.service.bodies import NAME
 from tarry.service.desk import Desk, Desks
 from tarry.service.problems import Refusal
 from tarry.service.routing import READING, WRITING, answer, desk_of, desks_of, needs
-from tarry.service.schemas import NAME
 from tarry.service.tokens import ADMIN, READ, WRITE
 
 Name = Annotated[str, Path(pattern=NAME, description="The name of the join or session.", examples=["clicks"])]
@@ -30,13 +32,14 @@ _LINES: dict[int | str, dict[str, Any]] = {
     200: {"description": "A line of JSON each: what it is, then the tracked rounds.", "content": {_NDJSON: {}}}
 }
 _MOST_LISTED = 200
+_MOST_EXPORTS = 8  # at once, of one process
 
 
 def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> None:
     """Add what joins and sessions have in common to the routes of one of them."""
     word = kind._kind
 
-    @router.get("", response_model=schemas.Overview, responses=READING, openapi_extra=needs(READ, own=True))
+    @router.get("", response_model=answers.Overview, responses=READING, openapi_extra=needs(READ, own=True))
     async def overview(
         request: Request,
         limit: Annotated[int, Query(ge=1, le=_MOST_LISTED)] = 50,
@@ -54,29 +57,29 @@ def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> Non
         rest = after + limit if len(names) > after + limit else None
         return answer({"items": items, "next": rest})
 
-    @router.get("/{name}/status", response_model=schemas.Status, responses=READING, openapi_extra=needs(READ))
+    @router.get("/{name}/status", response_model=answers.Status, responses=READING, openapi_extra=needs(READ))
     async def status(request: Request, name: Name) -> Response:
         """Tell rounds, pending, tracked, fates, answers, the health of the weights, and warnings."""
         return answer(await status_facts(await desk_of(request, kind, name), name))
 
-    @router.post("/{name}/fate", response_model=schemas.Fates, responses=WRITING, openapi_extra=needs(READ))
-    async def fate(request: Request, name: Name, body: schemas.IdList) -> Response:
+    @router.post("/{name}/fate", response_model=answers.Fates, responses=WRITING, openapi_extra=needs(READ))
+    async def fate(request: Request, name: Name, body: bodies.IdList) -> Response:
         """Tell what has become of these ids."""
         desk, ids = await desk_of(request, kind, name), ids_of(body.ids)
         fates = await desk.call(lambda: [{"id": id, "fate": desk.opened.fate(id)} for id in ids])
         return answer({"fates": fates})
 
-    @router.get("/{name}/ledger", response_model=schemas.Ledger, responses=READING, openapi_extra=needs(READ))
+    @router.get("/{name}/ledger", response_model=answers.Ledger, responses=READING, openapi_extra=needs(READ))
     async def ledger(
         request: Request,
         name: Name,
-        last: Annotated[int, Query(ge=0, le=schemas.MOST_ROWS, description="Also so many of the last rounds.")] = 0,
+        last: Annotated[int, Query(ge=0, le=bodies.MOST_ROWS, description="Also so many of the last rounds.")] = 0,
     ) -> Response:
         """Tell rounds by fate and their sum."""
         desk = await desk_of(request, kind, name)
         return answer(await desk.call(partial(desk.opened.ledger, last)))
 
-    @router.get("/{name}/tracked", response_model=schemas.Tracked, responses=READING, openapi_extra=needs(READ))
+    @router.get("/{name}/tracked", response_model=answers.Tracked, responses=READING, openapi_extra=needs(READ))
     async def tracked(request: Request, name: Name) -> Response:
         """Tell who waits, since when, and what it would weigh if it were answered now."""
         desk = await desk_of(request, kind, name)
@@ -93,16 +96,19 @@ def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> Non
         payloads: Annotated[bool, Query(description="Payloads as they are instead of sizes.")] = False,
     ) -> Response:
         """Send everything that is kept, a line of JSON each: configuration and status, then the tracked rounds."""
-        desk = await desk_of(request, kind, name)
-        found = await desk.call(partial(desk.opened.export, payloads=payloads))
-        return StreamingResponse(_lines_of(found), media_type=_NDJSON)
+        desk, state = await desk_of(request, kind, name), request.app.state
+        if state.exports >= _MOST_EXPORTS:  # each is in memory until it is read
+            raise Refusal(503, f"{state.exports} exports are being sent already: come again", {"retry-after": "5"})
+        with _counted(state):
+            found = await desk.call(partial(desk.opened.export, payloads=payloads))
+        return StreamingResponse(_lines_of(found, state), media_type=_NDJSON)
 
-    @router.post("/{name}/expire", response_model=schemas.Receipts, responses=WRITING, openapi_extra=needs(WRITE))
-    async def expire(request: Request, name: Name, body: schemas.IdList) -> Response:
+    @router.post("/{name}/expire", response_model=answers.Receipts, responses=WRITING, openapi_extra=needs(WRITE))
+    async def expire(request: Request, name: Name, body: bodies.IdList) -> Response:
         """No outcome will come for these; on tracked ones that biases (see docs/live.md)."""
         desk, ids = await desk_of(request, kind, name), ids_of(body.ids)
         told = await desk.call(partial(desk.opened.expire_many, ids))
-        return receipts(desk, "expired", told)
+        return receipts(desk, "expired", told, "receipts")
 
     @router.delete("/{name}", status_code=204, responses=READING, openapi_extra=needs(ADMIN))
     async def delete(request: Request, name: Name) -> Response:
@@ -137,15 +143,27 @@ async def status_facts(desk: Desk, name: str) -> dict[str, Any]:
         "kind": opened._kind,
         "capacity": opened.capacity,
         "is_numbered": is_numbered,
+        "takes": getattr(opened, "takes", None),
     }
     return {**facts, **found._asdict()}
 
 
-async def _lines_of(found: dict[str, Any]) -> AsyncIterator[bytes]:
+async def _lines_of(found: dict[str, Any], state: Any) -> AsyncIterator[bytes]:
     """Yield an export as lines of JSON."""
-    tracked = found.pop("tracked")
-    for line in (found, *tracked):
-        yield to_json(plain(line), inf_nan_mode="null") + b"\n"
+    with _counted(state):
+        tracked = found.pop("tracked")
+        for line in (found, *tracked):
+            yield to_json(plain(line), inf_nan_mode="null") + b"\n"
+
+
+@contextmanager
+def _counted(state: Any) -> Iterator[None]:
+    """Count an export that is being made or sent."""
+    state.exports += 1
+    try:
+        yield
+    finally:
+        state.exports -= 1
 
 
 def ids_of(given: list[Any]) -> list[Any]:
@@ -153,12 +171,34 @@ def ids_of(given: list[Any]) -> list[Any]:
     return [as_id(named(id)) for id in given]
 
 
-def receipts(desk: Desk, what: str, told: Any, *, alone: bool = False) -> Response:
-    """Return receipts for several ids, or the one of a single id, and put them on the timeline."""
+def column(rows: list[Any], field: str) -> list[Any] | None:
+    """Return a field of each row, an id as the library has it; None where no row has one."""
+    found = [getattr(row, field) for row in rows]
+    if all(one is None for one in found):
+        return None
+    return [named(one) for one in found] if field in ("id", "key") else found
+
+
+def noted(desk: Desk, what: str, told: list[Any], key: str = "", shown: list[Any] | None = None) -> Response:
+    """Put what a call has told on the timeline, and return it: under a key, or without one the only one alone.
+
+    ``shown`` is the same for the timeline, which keeps it for a while.
+    """
+    desk.note(what, told if shown is None else shown)
+    return answer({key: told} if key else told[0])
+
+
+def begun(desk: Desk, rounds: list[Any], key: str = "") -> Response:
+    """Do so with rounds or decisions that have begun, and remember when those that are tracked did."""
+    desk.note_tracked(one.id for one in rounds if one.tracked)
+    shown = [Ticket(one.id, one.tracked, one.released) for one in rounds]  # without what is played
+    return noted(desk, "decided", rounds, key, shown)
+
+
+def receipts(desk: Desk, what: str, told: Any, key: str = "") -> Response:
+    """Do so with receipts."""
     rows = zip(told.ids, told.statuses, told.weights.tolist(), strict=True)
-    lines = [{"id": id, "status": status, "weight": weight} for id, status, weight in rows]
-    desk.note(what, lines)
-    return answer(lines[0] if alone else {"receipts": lines})
+    return noted(desk, what, [{"id": id, "status": status, "weight": weight} for id, status, weight in rows], key)
 
 
 def check_name(name: str) -> None:

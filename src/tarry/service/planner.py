@@ -15,7 +15,7 @@ from fastapi.responses import Response
 from tarry.planning.explore import Exploration, explore, labels_of
 from tarry.planning.plan import Plan
 from tarry.planning.sources import model_delays, plan_log
-from tarry.service import schemas
+from tarry.service import answers, bodies
 from tarry.service.problems import Refusal
 from tarry.service.routing import WRITING, answer, needs, router_of
 from tarry.service.tokens import READ
@@ -26,15 +26,15 @@ MOST_EVENTS = 200_000  # decisions of a log
 _FEW_WAITING = 4  # requests; others are asked to come again
 
 
-@planner.post("/plan", response_model=schemas.Plan, responses=WRITING, openapi_extra=needs(READ, own=True))
-async def plan(request: Request, body: schemas.PlanRequest) -> Response:
+@planner.post("/plan", response_model=answers.Plan, responses=WRITING, openapi_extra=needs(READ, own=True))
+async def plan(request: Request, body: bodies.PlanRequest) -> Response:
     """Find how many slots are enough for a log of decisions and feedback."""
     made = await _alone(request, partial(_plan, body))
     return answer(made.to_dict())
 
 
-@planner.post("/explore", response_model=schemas.Exploration, responses=WRITING, openapi_extra=needs(READ, own=True))
-async def explore_stream(request: Request, body: schemas.ExploreRequest) -> Response:
+@planner.post("/explore", response_model=answers.Exploration, responses=WRITING, openapi_extra=needs(READ, own=True))
+async def explore_stream(request: Request, body: bodies.ExploreRequest) -> Response:
     """Try one stream of late labels under several policies: what each would estimate, its bias and its spread."""
     return answer(await _alone(request, partial(_explore, body)))
 
@@ -52,7 +52,7 @@ async def _alone(request: Request, work: Callable[[], T]) -> T:
         state.planning -= 1
 
 
-def _explore(body: schemas.ExploreRequest) -> Exploration:
+def _explore(body: bodies.ExploreRequest) -> Exploration:
     parameters: dict[str, Any] = body.parameters
 
     def draw(number: int) -> Any:
@@ -63,7 +63,7 @@ def _explore(body: schemas.ExploreRequest) -> Exploration:
     return explore(draw, capacity=body.capacity, **chosen)
 
 
-def _plan(body: schemas.PlanRequest) -> Plan:
+def _plan(body: bodies.PlanRequest) -> Plan:
     options = body.model_dump(include={"decided", "feedback", "missing", "window", "target", "schedulers", "precision"})
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.csv"

@@ -17,76 +17,60 @@ from tarry.live.plain import named
 from tarry.live.session import rounds_of
 from tarry.players.described import describe_player, make_domain
 from tarry.players.recommended import Recommendation, choose_scheduler
-from tarry.service import schemas
-from tarry.service.objects import Name, add_shared, check_name, ids_of, receipts
+from tarry.service import answers, bodies
+from tarry.service.objects import Name, add_shared, begun, check_name, column, ids_of, receipts
 from tarry.service.routing import WRITING, answer, desk_of, desks_of, needs, router_of
 from tarry.service.tokens import ADMIN, READ, WRITE
 from tarry.tracking import as_player
 
 sessions = router_of("/v1/sessions", "sessions")
-_CREATED: dict[int | str, dict[str, Any]] = {201: {"description": "Made.", "model": schemas.MadeSession}}
+_CREATED: dict[int | str, dict[str, Any]] = {201: {"description": "Made.", "model": answers.MadeSession}}
 _BOUNDS = ("gradient_bound", "value_bound", "strong_convexity")
 
 
 @sessions.post(
-    "/{name}/ask", response_model=schemas.Rounds | schemas.Round, responses=WRITING, openapi_extra=needs(WRITE)
+    "/{name}/ask", response_model=answers.Rounds | answers.Round, responses=WRITING, openapi_extra=needs(WRITE)
 )
-async def ask(request: Request, name: Name, body: schemas.Asks) -> Response:
+async def ask(request: Request, name: Name, body: bodies.Asks) -> Response:
     """Begin a round, or several in one transaction, and tell what to play; an id asked before gives its round again."""
     desk = await desk_of(request, Session, name)
-    if isinstance(body, schemas.Ask):
+    if isinstance(body, bodies.Ask):
         work = partial(desk.opened.ask, named(body.id), delay=body.delay, size=body.size, context=body.context)
-        rounds = [await desk.call(work)]
-    else:
-        rows = body.rounds
-        ids = [named(row.id) for row in rows]
-        shown = [row.context for row in rows]
-        contexts = None if all(one is None for one in shown) else shown
-        known: dict[str, Any] = {
-            "contexts": contexts,
-            "delays": [row.delay for row in rows],
-            "sizes": [row.size for row in rows],
-        }
-        count = len(rows) if all(id is None for id in ids) else None
-        asked = await desk.call(partial(desk.opened.ask_many, count, ids=None if count is not None else ids, **known))
-        rounds = rounds_of(asked)
-    desk.note("decided", rounds)
-    desk.note_tracked(one.id for one in rounds if one.tracked)
-    lines = [one._asdict() for one in rounds]
-    return answer(lines[0] if isinstance(body, schemas.Ask) else {"rounds": lines})
+        return begun(desk, [await desk.call(work)])
+    rows, fields = body.rounds, {"ids": "id", "delays": "delay", "sizes": "size", "contexts": "context"}
+    known = {word: column(rows, field) for word, field in fields.items()}
+    count = len(rows) if known["ids"] is None else None
+    return begun(desk, rounds_of(await desk.call(partial(desk.opened.ask_many, count, **known))), "rounds")
 
 
 @sessions.post(
-    "/{name}/tell", response_model=schemas.Receipts | schemas.Receipt, responses=WRITING, openapi_extra=needs(WRITE)
+    "/{name}/tell", response_model=answers.Receipts | answers.Receipt, responses=WRITING, openapi_extra=needs(WRITE)
 )
-async def tell(request: Request, name: Name, body: schemas.Tells) -> Response:
+async def tell(request: Request, name: Name, body: bodies.Tells) -> Response:
     """Hand over the feedback of a round, or of several in one transaction; its status and weight."""
     desk = await desk_of(request, Session, name)
-    if isinstance(body, schemas.Tell):
+    if isinstance(body, bodies.Tell):
         id = as_id(named(body.id))
         told = await desk.call(partial(desk.opened.tell, id, gradient=body.gradient, value=body.value))
-        return receipts(desk, "told", receipts_of([id], [told]), alone=True)
-    rows = body.feedback
-    given = {
-        word: [getattr(row, word[:-1]) for row in rows]
-        for word in ("gradients", "values")
-        if any(getattr(row, word[:-1]) is not None for row in rows)
-    }
-    told = await desk.call(partial(desk.opened.tell_many, ids_of([row.id for row in rows]), **given))
-    return receipts(desk, "told", told)
+        return receipts(desk, "told", receipts_of([id], [told]))
+    rows, known = body.feedback, {f"{word}s": column(body.feedback, word) for word in ("gradient", "value")}
+    if not rows:  # nothing is of the kind that the session takes
+        known = {f"{desk.opened.takes.feedback}s": []}
+    told = await desk.call(partial(desk.opened.tell_many, ids_of([row.id for row in rows]), **known))
+    return receipts(desk, "told", told, "receipts")
 
 
-@sessions.post("/{name}/points", response_model=schemas.Points, responses=WRITING, openapi_extra=needs(READ))
-async def points(request: Request, name: Name, body: schemas.OneId) -> Response:
+@sessions.post("/{name}/points", response_model=answers.Points, responses=WRITING, openapi_extra=needs(READ))
+async def points(request: Request, name: Name, body: bodies.OneId) -> Response:
     """Tell where to evaluate the loss of a tracked or recent round; ``tell`` takes as many values."""
     desk, id = await desk_of(request, Session, name), as_id(named(body.id))
     return answer({"id": id, "points": await desk.call(partial(desk.opened.points, id))})
 
 
 @sessions.post(
-    "/{name}", response_model=schemas.MadeSession, responses={**WRITING, **_CREATED}, openapi_extra=needs(ADMIN)
+    "/{name}", response_model=answers.MadeSession, responses={**WRITING, **_CREATED}, openapi_extra=needs(ADMIN)
 )
-async def make_session(request: Request, name: Name, body: schemas.NewSession) -> Response:
+async def make_session(request: Request, name: Name, body: bodies.NewSession) -> Response:
     """Make a session, or find that the same one is there; tell the player that was chosen."""
     check_name(name)
     chosen = await asyncio.to_thread(_chosen, body)  # without preemption a second or more for a large capacity
@@ -99,10 +83,11 @@ async def make_session(request: Request, name: Name, body: schemas.NewSession) -
     rounds = (await desk.call(desk.opened.status)).rounds
     members = {"learner": type(chosen.learner).__name__, "scheduler": type(chosen.scheduler).__name__}
     said = {"name": name, "made": is_new, "capacity": body.capacity, "rounds": rounds, **members}
+    said["takes"] = desk.opened.takes
     return answer(said | {"reason": chosen.reason, "is_proved": chosen.is_proved}, 201 if is_new else 200)
 
 
-def _chosen(body: schemas.NewSession) -> Recommendation:
+def _chosen(body: bodies.NewSession) -> Recommendation:
     """Return the player that is wanted."""
     if body.player is not None:
         return Recommendation(as_player(built(body.player)), "the player you gave; no bound is claimed for it", False)

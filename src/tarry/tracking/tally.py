@@ -110,6 +110,20 @@ def weights_of(sums: np.ndarray, settled: int) -> Weights:
     return Weights(total / rounds, squares / rounds, sums[..., LARGEST], sample)
 
 
+def weights_by_size(sums: np.ndarray, sized: np.ndarray, settled: int, out: np.ndarray) -> Weights:
+    """Return the moments over settled rounds, by size where there are any; ``out`` are Σ b and Σ b² of tracked ones."""
+    found = Weights(*map(as_number, weights_of(sums, settled)))
+    if not settled or not sized.size or not sized[OTHER_SIZES]:
+        return found
+    total, squares = float(sized[ARRIVED]), float(sized[ARRIVED_SQUARE])
+    begun, begun_squares = float(sized[BEGUN] - out[0]), float(sized[BEGUN_SQUARE] - out[1])
+    return found._replace(  # NaN where rounding has left nothing of the whole
+        mean=total / begun if begun > 0 else nan,
+        second_moment=squares / begun_squares if begun_squares > 0 else nan,
+        effective_sample_size=total * total / squares if squares else 0.0,
+    )
+
+
 def as_number(value: Any) -> float:
     """Return a number of the books; NaN is one object, so that two reports without a number are equal."""
     return nan if isnan(value) else float(value)

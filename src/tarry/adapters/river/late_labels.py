@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass
 from math import inf, isfinite
 from numbers import Real
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from river import base, compose
 from river.active.base import ActiveLearningClassifier
@@ -35,6 +35,14 @@ class SchedulerParameter:
 
     def __repr__(self) -> str:
         return repr(self.scheduler)
+
+
+class Told(NamedTuple):
+    """A label with the weight and the options that the caller gave with it."""
+
+    y: Any
+    own: float = 1.0
+    options: dict[str, Any] = {}
 
 
 class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
@@ -102,6 +110,7 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
         if missing is not None:
             check_label(missing, self._is_number, "a decision without one", None)
         weighing, span = Weighing(weights, split, max_weight), Window.of(window, missing, release)
+        span = span._replace(missing=Told(missing))
         self._waiting = Waiting(capacity, bare, seed, size, weighing=weighing, window=span)
 
     @classmethod
@@ -137,28 +146,30 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
             check_weight(own, _WHOSE, id)
         if self.on is None and id is not x:  # features without a name: a label that came at once
             self._waiting.decide(_copied(x), at=at)
-        features, weight = self._waiting.label(id, y, at=at)
-        if weight != 0.0 and own != 0.0:
-            self._learn(id, features, weight, y, own, kwargs)
+        features, weight = self._waiting.label(id, Told(y, own, kwargs) if self.window is not None else y, at=at)
+        if weight != 0.0:
+            self._learn(id, features, weight, Told(y, own, kwargs))
 
     def advance(self, now: Any = None) -> int:
         """Learn from decisions whose windows have ended by a moment, now if it is not said; return how many."""
         learnt = 0
-        for id, features, weight, y in self._waiting.ended(now):
-            self._learn(id, features, weight, y, 1.0, {})
+        for id, features, weight, told in self._waiting.ended(now):
+            self._learn(id, features, weight, told)
             learnt += 1
         return learnt
 
-    def _learn(self, id: Hashable, x: Features, weight: float, y: Any, own: float, options: dict[str, Any]) -> None:
-        """Teach the model a label in as many calls as its weight takes; ``own`` is a weight of the caller's."""
+    def _learn(self, id: Hashable, x: Features, weight: float, told: Told) -> None:
+        """Teach the model a label in as many calls as its weight takes."""
+        if told.own == 0.0:
+            return
         calls = self._waiting.weighing.calls(weight, step_of, self.model)
         done = 0
         try:
             while done < calls:
-                self.model.learn_one(x, y, w=weight * own / calls, **options)
+                self.model.learn_one(x, told.y, w=weight * told.own / calls, **told.options)
                 done += 1
         except BaseException as error:  # an interrupt too: what was not learnt must not be lost
-            self._waiting.give_back([(id, x, weight * (calls - done) / calls)], error)
+            self._waiting.give_back([(id, x, weight * (calls - done) / calls, told)], error)
             raise
 
     def _whose(self, x: Features) -> Hashable:

@@ -13,6 +13,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from tarry.errors import StoreError
 from tarry.live.buffers import Chunk
 from tarry.live.encoding import ItemRow
 
@@ -24,6 +25,7 @@ MOUNTS = Path("/proc/mounts")
 _NETWORKED = ("nfs", "cifs", "smb", "afs", "9p", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "fuse.sshfs", "davfs")
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
+_SHARD = re.compile(r"(.*)#\d+/\d+", re.DOTALL)
 OLD = (
     "{} is in format {}, this version of Tarry reads {}; nothing was changed: make a copy of it, for earlier versions "
     "cannot read it afterwards, and run tarry join upgrade --store {}"
@@ -120,11 +122,16 @@ def open_store(
             problem = f"{path} lies on a network file system ({shared}), where SQLite's locks cannot be trusted"
             warnings.warn(f"{problem}: use a local disk, or a postgresql:// store", stacklevel=2)
         return SQLite(path, name, durability=durability, must_exist=must_exist, upgrade=upgrade)
-    if url.startswith(_POSTGRES):
+    if is_postgres(url):
         from tarry.live.stores.postgres import Postgres
 
         return Postgres(url, name, durability=durability, must_exist=must_exist, upgrade=upgrade)
     raise ValueError(f"store must be {FORMS}, got {_shown(url)}")
+
+
+def is_postgres(url: str) -> bool:
+    """Return whether an address is that of a PostgreSQL database."""
+    return url.startswith(_POSTGRES)
 
 
 def _shown(url: Any) -> str:
@@ -158,15 +165,31 @@ def without_password(url: str) -> str:
     return f"{scheme}://{user.partition(':')[0]}{at}{host}"
 
 
+def shard_name(name: str, shard: int, shards: int) -> str:
+    """Return the name under which a shard of a join is stored."""
+    return f"{name}#{shard}/{shards}"
+
+
 def stored_names(url: str) -> list[str]:
     """Return the names of the sessions in a database."""
     store = open_store(url, must_exist=True)
     if store is None:
         return []
     try:
-        return store.names()
+        return without_shards(store.names())
+    except store.errors as error:
+        raise StoreError(store.explain(error)) from error
     finally:
         store.close()
+
+
+def without_shards(names: list[str]) -> list[str]:
+    """Return the names of what people have made: shards belong to their joins.
+
+    >>> without_shards(["clicks#0/2", "clicks#1/2", "clicks", "a#1"])
+    ['clicks', 'a#1']
+    """
+    return [name for name in names if not (found := _SHARD.fullmatch(name)) or found[1] not in names]
 
 
 def upgrade_store(url: str) -> int:

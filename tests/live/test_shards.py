@@ -1,0 +1,411 @@
+"""A join in shards: each shard is a join, sums over them are right, and together they never hold more than C."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from math import isclose, sqrt
+
+import numpy as np
+import psycopg
+import pytest
+
+import tarry
+from tarry.errors import Mismatch, Missing, NotGranted, StoreError
+from tarry.live import LabelJoin, Row
+from tarry.live.base import StoredObject, erase
+from tarry.live.books import books_of, merged
+from tarry.live.core import NAIVE
+from tarry.live.register import seed_of, shard_of, shares
+from tarry.live.shards import ShardedJoin
+from tarry.live.stores import stored_names
+from tarry.theory.intervals import Sample, deviation, mean_interval
+from tarry.tracking.tally import DRIFT, THRESHOLD
+
+RUNS = int(os.environ.get("SHARD_RUNS", "300"))
+
+
+def test_every_call_of_a_join_is_one_of_shards():
+    calls = {name for kind in (StoredObject, LabelJoin) for name in vars(kind) if not name.startswith("_")}
+    inherited = {"open", "import_from"}  # which look into the store first
+    assert calls - inherited <= set(vars(ShardedJoin))
+
+
+def test_each_shard_is_an_ordinary_join():
+    count, capacity = 4, 18
+    whole = LabelJoin(capacity, shards=count, rng=5, memory=400)
+    alone = [LabelJoin(part, rng=seed_of(5, k), memory=100) for k, part in enumerate([5, 5, 4, 4])]
+    ids = [f"visit-{i}" for i in range(200)]
+    for i, id in enumerate(ids):
+        assert whole.decide({"i": i}, id) == alone[shard_of(id, count)].decide({"i": i}, id)
+    used = 0
+    for i, id in enumerate(ids):
+        row, own = whole.label(id, i % 3), alone[shard_of(id, count)].label(id, i % 3)
+        if row is None:
+            assert own is None
+            continue
+        used += 1
+        assert row._replace(number=own.number) == own
+        assert divmod(row.number, count) == (own.number, shard_of(id, count))
+        assert whole.steps(row) == alone[shard_of(id, count)].steps(own)
+        assert whole.fate(id) == tarry.Answer.USED
+    assert used == capacity
+
+
+def test_shards_draw_differently():
+    whole = LabelJoin(16, shards=8, rng=1)
+    seeds = {shard._tracker.configuration.seed for shard in whole._shards}
+    assert len(seeds) == 8
+
+
+def test_batches_do_what_single_calls_do():
+    one, many = (LabelJoin(12, shards=3, rng=2, outbox=True) for _ in range(2))
+    ids, sizes = list(range(60)), [1.0 + i % 4 for i in range(60)]
+    tickets = [one.decide({"i": i}, i, size=sizes[i]) for i in ids]
+    assert many.decide_many([{"i": i} for i in ids], ids=ids, sizes=sizes) == tickets
+    assert [row for i in ids[:40] if (row := one.label(i, i % 2)) is not None] == [
+        told.row for told in many.label_many(ids[:40], [i % 2 for i in ids[:40]]) if told.row is not None
+    ]
+    receipts = many.expire_many(ids[40:])
+    assert receipts.ids == ids[40:]
+    assert [one.expire(i) for i in ids[40:]] == list(zip(receipts.statuses, receipts.weights, strict=True))
+    assert one.ledger(3) == many.ledger(3)
+    assert one.rows() == many.rows()
+    assert str(one.status()) == str(many.status())
+
+
+def sample_from(rows: list[Row], sizes: dict[int, float]) -> Sample:
+    """What rows tell, straight from its definition."""
+    b = np.array([sizes[row.id] for row in rows])
+    w, y = np.array([row.weight for row in rows]), np.array([row.label for row in rows], float)
+    m, z = w * b, y / b
+    centre = m**2 @ z / (m @ m)
+    return Sample(m.sum(), w @ y, m @ m, centre, m**2 @ (z - centre) ** 2)
+
+
+def test_books_taken_together_are_those_of_all_rows():
+    whole, draw = LabelJoin(20, shards=5, rng=3), np.random.default_rng(1)
+    sizes, rows = {}, []
+    for i in range(300):
+        sizes[i] = float(draw.choice([1.0, 2.5]))
+        whole.decide({}, i, size=sizes[i])
+        row = whole.label(int(draw.integers(0, i + 1)), float(draw.normal(3.0)))
+        rows += [] if row is None else [row]
+    found = merged([books_of(shard._tracker) for shard in whole._shards], whole._register.configuration)
+    assert found.sample == pytest.approx(sample_from(rows, sizes))
+    assert found.labels[NAIVE] == pytest.approx(np.mean([row.label for row in rows]))
+    assert found.balance == pytest.approx(1.0)
+    assert found.weights.max == max(row.weight for row in rows)
+    parts, status = [shard.status() for shard in whole._shards], whole.status()
+    for name in ("rounds", "pending", "tracked"):
+        assert getattr(status, name) == sum(getattr(part, name) for part in parts)
+    assert status.sizes["total"] == pytest.approx(sum(sizes.values()))
+    assert sum(status.fates.values()) == status.rounds == 300
+    assert [load.rounds for load in status.shards] == [part.rounds for part in parts]
+    ranged = whole.estimate(low=-20.0, high=20.0)
+    assert ranged.anytime_low <= ranged.low < ranged.mean < ranged.high <= ranged.anytime_high
+
+
+def test_the_estimate_is_that_of_one_sample():
+    whole, draw = LabelJoin(40, shards=4, rng=9), np.random.default_rng(2)
+    labels = draw.integers(0, 2, 400)
+    for i in range(400):
+        whole.decide(None, i)
+    rows = [row for i in range(400) if (row := whole.label(i, int(labels[i]))) is not None]
+    sample, found = sample_from(rows, dict.fromkeys(range(400), 1.0)), whole.estimate()
+    strays = [np.array(shard._tracker.slots.strays) for shard in whole._shards]
+    theta = max(one[THRESHOLD] for one in strays)
+    assert found.mean == pytest.approx(sample.mean)
+    assert found.sum == pytest.approx(400 * found.mean)
+    assert found.naive == pytest.approx(np.mean([row.label for row in rows]))
+    assert found.outstanding == 0.0
+    assert (found.low, found.high) == pytest.approx(mean_interval(sample, 0.0, theta, 0.95, 0.0, 1.0))
+    reach = float(deviation(sum(one[DRIFT] for one in strays), theta))
+    assert found.sum_low == pytest.approx(max(sum(row.label for row in rows), sample.weighted - reach))
+    assert found.anytime_low <= labels.mean() <= found.anytime_high
+
+
+def late_labels(seed: int, rounds: int = 24) -> tuple[float, float, float]:
+    """One run where labels of 1 come late: the weighted sum, the naive one, and the truth."""
+    labels = np.random.default_rng(77).integers(0, 2, rounds)  # the same in every run: only the join draws
+    join = LabelJoin(4, shards=2, memory=64, rng=seed)
+    due: dict[int, list[int]] = {}
+    rows = []
+    for i in range(rounds + 10):
+        if i < rounds:
+            join.decide(None, f"{i}")
+            due.setdefault(i + (9 if labels[i] else 1), []).append(i)
+        rows += [row for s in due.pop(i, []) if (row := join.label(f"{s}", int(labels[s]))) is not None]
+    weighted = sum(row.weight * row.label for row in rows)
+    naive = rounds * sum(row.label for row in rows) / len(rows)
+    assert isclose(sum(row.weight for row in rows), rounds)
+    return weighted, naive, float(labels.sum())
+
+
+def check_unbiased(runs: int) -> None:
+    found = np.array([late_labels(seed) for seed in range(runs)])
+    errors = found[:, :2] - found[:, 2:]
+    mean, error = errors.mean(axis=0), errors.std(axis=0) / sqrt(runs)
+    assert abs(mean[0]) <= 4 * error[0], (mean, error)
+    assert abs(mean[1]) > 4 * error[1], "without weights the same labels must lean to the quick ones"
+
+
+def test_sums_are_unbiased_where_the_delay_depends_on_the_label():
+    check_unbiased(RUNS)
+
+
+@pytest.mark.slow
+def test_sums_are_unbiased_over_2000_runs():
+    check_unbiased(2000)
+
+
+def test_windows_over_all_shards():
+    join = LabelJoin(30, shards=3, window="10d", missing=0, rng=1)
+    join.decide_many([None] * 20, ids=range(20), at="2026-01-01")
+    join.decide_many([None] * 5, ids=range(20, 25), at=["2026-01-05"] * 5)
+    assert join.label_many([3, 4], [1, 1], at=["2026-01-02", "2026-02-02"])[1].answer == tarry.Answer.OUTSIDE
+    assert sorted(join.due("2026-01-12")) == list(range(20))
+    rows = join.advance("2026-01-12")
+    assert sorted(row.id for row in rows) == list(range(20))
+    assert sum(row.label for row in rows) == 1
+    assert join.estimate().is_settled
+    join.resize(window="20d")
+    join.decide(None, 99, at="2026-01-12")
+    assert 99 not in join.due("2026-01-25")
+    assert join.finish(99).label == 0
+
+
+def test_rows_of_the_outbox_over_all_shards():
+    join = LabelJoin(64, shards=4, outbox=True, rng=1)
+    join.decide_many([{"i": i} for i in range(40)], ids=range(40))
+    given = [told.row for told in join.label_many(range(40), [1] * 40)]
+    assert join.rows() == sorted(given, key=lambda row: row.number)
+    first = join.rows(limit=7)
+    assert len(first) == 7
+    after = join.rows(after=[row.number for row in first])
+    assert {row.number for row in first + after} == {row.number for row in given}
+    assert join.ack([row.number for row in first]) == 33
+    assert join.rows() == after
+    assert join.ack(after[-1].number) == 33 - sum(row.number % 4 == after[-1].number % 4 for row in after), (
+        "one number speaks of its own shard alone"
+    )
+    assert join.ack(row.number for row in after) == 0
+    assert join.rows() == []
+
+
+def test_a_single_join_takes_several_numbers_too():
+    join = LabelJoin(8, outbox=True, rng=1)
+    for i in range(4):
+        join.decide(None, i)
+        join.label(i, 1)
+    assert join.ack([1, 3]) == 1
+    assert [row.number for row in join.rows(after=[3])] == [4]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"capacity": 3, "shards": 4}, "one slot for each of 4 shards, got 3"),
+        ({"capacity": 8, "shards": 0}, "shards must be a whole number of at least 1, got 0"),
+        ({"capacity": 8, "shards": "4"}, "shards must be"),
+        ({"capacity": 8, "shards": 2, "store": "sqlite:///never.db"}, "use a postgresql:// store"),
+        ({"capacity": 8, "shards": 2, "information": "clairvoyant"}, "is non-clairvoyant"),
+        ({"capacity": 10_000, "shards": 5000}, "at most 4096"),
+    ],
+)
+def test_refusals(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        LabelJoin(**arguments)
+
+
+def test_a_batch_that_makes_no_sense_changes_nothing(new_store):
+    join = LabelJoin(8, shards=4, rng=1, store=new_store("postgres"))
+    ids = list(range(12))
+    refused = [
+        lambda: join.decide({}),
+        lambda: join.decide_many([{}] * 3),
+        lambda: join.decide_many([{}] * 11 + [{"bad": object()}], ids=ids),
+        lambda: join.decide_many([{}] * 12, ids=ids, sizes=[1.0] * 11 + [-1.0]),
+        lambda: join.decide_many([{}] * 12, ids=ids, delays=[None] * 11 + [3]),
+        lambda: join.decide_many([{}] * 12, ids=ids, at="2026-01-01"),
+        lambda: join.label_many(ids, [1] * 11 + [float("nan")]),
+        lambda: join.finish_many(ids),
+        lambda: join.rows(),
+        lambda: join.stream({}, decided_at="a", labelled_at="b", label="c"),
+        lambda: join.resize(capacity=3),
+        lambda: join.resize(),
+        lambda: join.resize(window="3d"),
+    ]
+    for call in refused:
+        with pytest.raises(ValueError):
+            call()
+    assert join.status().rounds == 0
+    assert sum(join.status().answers.values()) == 0
+    assert join.capacity == 8
+    join.close()
+
+
+def test_shares_divide_a_capacity():
+    for capacity in (7, 8, 64, 1000):
+        for loads in ([1.0] * 7, [5.0, 0, 0, 0, 0, 0, 1.0], list(range(7)), [0.0] * 7):
+            parts = shares(capacity, loads)
+            assert sum(parts) == capacity
+            assert min(parts) >= 1
+            exact = [1 + (capacity - 7) * load / (sum(loads) or 1) for load in loads]
+            if sum(loads):
+                assert max(abs(part - want) for part, want in zip(parts, exact, strict=True)) <= 1.0
+
+
+def skewed(count: int, shards: int, hot: int, seed: int = 0) -> list[str]:
+    """Ids of which half belong to one shard."""
+    found, i = [], 0
+    while len(found) < count:
+        id = f"{seed}-{i}"
+        i += 1
+        if shard_of(id, shards) == hot or len(found) % 2:
+            found.append(id)
+    return found
+
+
+def test_capacity_goes_where_the_load_is():
+    join = LabelJoin(64, shards=4, rng=4)
+    ids = skewed(600, 4, hot=2)
+    join.decide_many([None] * 600, ids=ids)
+    before = [load.capacity for load in join.status().shards]
+    released = join.rebalance()
+    loads = join.status().shards
+    assert before == [16] * 4
+    assert sum(load.capacity for load in loads) == join.capacity == 64
+    assert loads[2].capacity == max(load.capacity for load in loads) > 32
+    for load in loads:
+        assert load.capacity == pytest.approx(64 * load.held / 600, abs=2)
+        assert load.tracked <= load.capacity
+    assert len(released) == 64 - sum(load.tracked for load in loads)
+    assert join.rebalance() == [], "what is near to its share stays"
+    total = sum(row.weight for id in ids if (row := join.label(id, 1)) is not None)
+    assert total == pytest.approx(600.0)
+    join.resize(capacity=None)
+    assert join.capacity is None
+    assert join.rebalance() == []
+    join.resize(capacity=8)
+    assert join.capacity == 8
+    with pytest.raises(NotGranted, match="cannot give up slots"):
+        LabelJoin(9, shards=3, scheduler=tarry.schedulers.Priority()).resize(capacity=6)
+
+
+def test_reopened_copied_moved_and_deleted(new_store):
+    url = new_store("postgres")
+    make = {"shards": 3, "store": url, "name": "clicks", "outbox": True, "rng": 8, "memory": 900}
+    join = LabelJoin(12, **make)
+    join.decide_many([{"i": i} for i in range(60)], ids=range(60))
+    join.resize(capacity=9)
+    join.rebalance()
+    for wrong, words in (
+        ({"shards": 4}, r"another value of shards \(3, not 4\)"),
+        ({"shards": 1}, r"another value of shards \(3, not none\)"),
+        ({"rng": 9}, "another seed"),
+        ({"memory": 300}, r"another memory \(900, not 300\)"),
+    ):
+        with pytest.raises(Mismatch, match=words):
+            LabelJoin(9, **(make | wrong))
+    with pytest.raises(Mismatch, match=r"another capacity \(9, not 12\)"):
+        LabelJoin(12, **make)
+    with pytest.raises(Missing, match="open 'clicks'"):
+        LabelJoin.open(url, name="clicks#1/3")
+    assert stored_names(url) == ["clicks"]
+    again = LabelJoin(9, **make)
+    copy = join.copy_to(url, name="copy")
+    moved = LabelJoin.import_from([json.dumps(line) for line in join.export_lines()], url, name="moved")
+    with pytest.raises(StoreError, match="already"):
+        join.copy_to(url, name="copy")
+    told = [str(one.label_many(range(30), [1] * 30)) for one in (copy, moved, again)]
+    assert told[0] == told[1] == told[2]
+    assert join.ledger(4) == copy.ledger(4)
+    lines = [json.dumps(line) for line in copy.export_lines()]
+    with pytest.raises(StoreError, match="not all of"):
+        LabelJoin.import_from(lines[: next(i for i, line in enumerate(lines) if i > 5 and '"lines"' in line) + 1], url)
+    found = copy.export(payloads=True)
+    assert len(found["tracked"]) == copy.status().tracked
+    assert found["configuration"]["options"]["shards"] == 3
+    for one in (join, again, copy, moved):
+        one.close()
+    erase(url, "clicks#1/3")  # a deletion that was cut short
+    with pytest.raises(StoreError, match="shard 1 of 'clicks'"):
+        LabelJoin.open(url, name="clicks")
+    for name in ("clicks", "copy", "moved"):
+        erase(url, name)
+    with psycopg.connect(url) as database:
+        for table in ("sessions", "state", "items", "ids", "fates"):
+            assert database.execute(f"SELECT count(*) FROM tarry_{table}").fetchone() == (0,)
+
+
+def test_a_shard_that_is_busy_keeps_no_other_waiting(new_store):
+    url = new_store("postgres")
+    join = LabelJoin(8, shards=2, store=url, rng=1)
+    ids = {shard_of(id, 2): id for id in map(str, range(50))}
+    with psycopg.connect(url) as database:
+        shard = "SELECT number FROM tarry_sessions WHERE name = 'main#0/2'"
+        database.execute(f"SELECT 1 FROM tarry_state WHERE session = ({shard}) FOR UPDATE")
+        assert join.decide({}, ids[1]).tracked
+        waiting = threading.Thread(target=join.decide, args=({}, ids[0]))
+        waiting.start()
+        waiting.join(0.3)
+        assert waiting.is_alive()
+        with LabelJoin.open(url) as other:
+            assert other.status().rounds == 1, "readers wait for nobody"
+    waiting.join(30)
+    assert join.status().rounds == 2
+    join.close()
+
+
+SNAPSHOT = """
+SELECT (SELECT count(*) FROM tarry_items WHERE round > 0 AND payload IS NOT NULL),
+       (SELECT sum((configuration::json ->> 'capacity')::int) FROM tarry_sessions WHERE name LIKE 'main#%'),
+       (SELECT (configuration::json ->> 'capacity')::int FROM tarry_sessions WHERE name = 'main')
+"""
+
+
+def test_never_more_than_the_capacity_at_any_commit(new_store):
+    """Four writers, two of whom rebalance and resize at once; somebody else looks through a connection of their own."""
+    url, capacity, count = new_store("postgres"), 24, 4
+    LabelJoin(capacity, shards=count, store=url, rng=1, durability="process").close()
+    is_over, failures, seen = threading.Event(), [], []
+
+    def write(k: int) -> None:
+        try:
+            with LabelJoin.open(url, durability="process") as join:
+                ids = skewed(60, count, hot=k, seed=k)
+                for i, id in enumerate(ids):
+                    join.decide({"i": i}, id)
+                    if i >= 20:
+                        join.label(ids[i - 20], 1)
+                    if k < 2 and i % 12 == 11:
+                        join.rebalance()
+                        join.resize(capacity=capacity - 8 * (i % 24 == 11))
+        except Exception as error:
+            failures.append(error)
+
+    def look() -> None:
+        with psycopg.connect(url, autocommit=True) as database:
+            while not is_over.is_set():
+                seen.append(database.execute(SNAPSHOT).fetchone())
+
+    writers = [threading.Thread(target=write, args=(k,)) for k in range(4)]
+    watcher = threading.Thread(target=look)
+    for thread in (watcher, *writers):
+        thread.start()
+    for thread in writers:
+        thread.join()
+    is_over.set()
+    watcher.join()
+    assert not failures
+    assert len(seen) > 50
+    assert max(tracked for tracked, _, _ in seen) > capacity / 2, "or nothing was seen"
+    assert [one for one in seen if not one[0] <= one[1] <= one[2] <= capacity] == []
+    with LabelJoin.open(url) as join:
+        join.rebalance()
+        assert join.status().rounds == join.ledger()["sum"] == 240
+        assert join.status().balance == pytest.approx(1.0)
+        assert join.resize(capacity=capacity) == []
+        assert sum(load.capacity for load in join.status().shards) == capacity
