@@ -2,12 +2,13 @@
 # test-all: every check, also those marked slow, with coverage, and test-oldest
 # test-oldest: the tests with the JIT off, and every member compiled, on the oldest dependencies that pyproject.toml allows
 # crash: kill -9, 500 times for each store, and 300 times with windows, an outbox and a changing capacity
-#   and of the service, its workers and the whole server, under load
+#   and of the service, its workers and the whole server, under load; connections cut, PostgreSQL stopped and started
 # fuzz: 20,000 requests to the service, made up from its description   soak: the service under load for half an hour
 # studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1 with its controls, quick: fails unless every line comes out as it should (a minute or two)
 # docs: the documentation as a site, out/site/index.html; tutorials are executed, a warning is an error, every page is opened
 # figures: the numbers and pictures of README and site, measured again
+# test-spark: the Spark adapter on Spark itself, in local mode, with Debian's Java; the other checks do without
 # test-torch: the PyTorch adapter, and losses in PyTorch and JAX, on these themselves; the other checks do without
 PYTHON ?= python3
 VENV := .venv
@@ -18,7 +19,7 @@ INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 # The environment and Debian's packages are set up side by side.
 READY := $(MAKE) --no-print-directory --jobs=2 setup system
 
-.PHONY: setup system demo test test-all test-oldest studies table1 test-torch crash fuzz soak bench docs figures clean
+.PHONY: setup system demo test test-all test-oldest studies table1 test-spark test-torch crash fuzz soak bench docs figures clean
 
 setup: $(VENV)/.ready
 
@@ -41,6 +42,11 @@ $(VENV)/.ready-bench: $(VENV)/.ready
 
 $(VENV)/.ready-torch: $(VENV)/.ready
 	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[torch,jax]'
+	@touch $@
+
+$(VENV)/.ready-spark: $(VENV)/.ready
+	@$(PYTHON) tests/support/system.py openjdk-17-jre-headless
+	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[spark]'
 	@touch $@
 
 $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
@@ -77,6 +83,7 @@ crash: setup
 	@$(BIN)/python tests/support/crash.py 500
 	@$(BIN)/python tests/support/outbox_kills.py 300
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python tests/support/service_kills.py 300
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python tests/support/service_cuts.py 200 20
 
 fuzz: setup
 	@$(BIN)/python tests/support/fuzz_service.py 20000
@@ -86,6 +93,9 @@ soak: setup
 
 test-torch: $(VENV)/.ready-torch
 	@$(BIN)/python -c 'import torch, jax' && $(BIN)/python -m pytest tests/adapters/test_torch.py tests/game/test_in_step.py
+
+test-spark: $(VENV)/.ready-spark
+	@$(BIN)/python -c 'import pyspark' && NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/adapters/test_spark.py tests/test_docs.py -k 'spark and not script'
 
 bench: $(VENV)/.ready-bench
 	@$(BIN)/python -m benchmarks

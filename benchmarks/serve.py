@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -27,12 +29,13 @@ CONNECTIONS = 64
 SECONDS = 2.0
 TURNS = 3
 CAPACITY = 64
+WORKERS = 4
 FEATURES = {"basket": 10}
 _numbers = count()
 
 
 class Load(NamedTuple):
-    """Requests a second, and their latencies in milliseconds."""
+    """Calls a second, and their latencies in milliseconds."""
 
     rate: float
     p50: float
@@ -41,6 +44,13 @@ class Load(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.rate:,.0f}/s p50 {self.p50:.2f} p99 {self.p99:.2f} p99.9 {self.p999:.2f} ms"
+
+
+def _figures(taken: list[float], seconds: float) -> Load:
+    """Return what calls that took so many seconds each come to."""
+    listed = sorted(taken)
+    p50, p99, p999 = (1e3 * listed[min(len(listed) - 1, int(share * len(listed)))] for share in (0.5, 0.99, 0.999))
+    return Load(len(listed) / seconds, p50, p99, p999)
 
 
 async def _caller(port: int, head: bytes, bodies: Iterator[bytes], until: float, taken: list[float]) -> None:
@@ -83,18 +93,17 @@ def _in_loop(arguments: tuple[Any, ...]) -> list[float]:
 def load(pool: Any, served: Served, connections: int, rows: int, seconds: float = SECONDS) -> Load:
     """Return what so many connections with requests of so many rows come to."""
     mark = f"m{next(_numbers)}-{time.time_ns()}"
-    taken = sorted(pool.apply(_in_loop, ((served.port, served.token, mark, connections, rows, seconds),)))
-    at = lambda share: 1e3 * taken[min(len(taken) - 1, int(share * len(taken)))]  # noqa: E731 - a word for a quantile
-    return Load(len(taken) / seconds, at(0.5), at(0.99), at(0.999))
+    return _figures(pool.apply(_in_loop, ((served.port, served.token, mark, connections, rows, seconds),)), seconds)
 
 
-def one_by_one(join: tarry.LabelJoin, seconds: float = SECONDS) -> float:
-    """Return the calls a second of one caller in this process."""
-    mark, calls, until = f"i{next(_numbers)}-{time.time_ns()}", 0, time.perf_counter() + seconds
-    while time.perf_counter() < until:
-        join.decide(FEATURES, f"{mark}-{calls}")
-        calls += 1
-    return calls / seconds
+def one_by_one(join: tarry.LabelJoin, seconds: float = SECONDS) -> Load:
+    """Return what one caller in this process comes to."""
+    mark, until = f"i{next(_numbers)}-{time.time_ns()}", time.perf_counter() + seconds
+    taken: list[float] = []
+    while (begun := time.perf_counter()) < until:
+        join.decide(FEATURES, f"{mark}-{len(taken)}")
+        taken.append(time.perf_counter() - begun)
+    return _figures(taken, seconds)
 
 
 @contextmanager
@@ -116,17 +125,17 @@ def _against_one(connections: int, rows: int, quick: bool) -> Figure:
     """Rows a second over HTTP for each call a second of one caller here: the median of turns."""
     with _stage() as (pool, served, join):
         pairs = [(one_by_one(join), load(pool, served, connections, rows)) for _ in range(1 if quick else TURNS)]
-    ratio = median(rows * many.rate / one for one, many in pairs)
+    ratio = median(rows * many.rate / one.rate for one, many in pairs)
     one, many = pairs[-1]
-    return Figure(ratio, f"one caller here {one:,.0f}/s; {connections} connections, {rows} rows each: {many}")
+    return Figure(ratio, f"one caller here {one}; {connections} connections, {rows} rows each: {many}")
 
 
 def _lone(quick: bool) -> Figure:
     with _stage() as (pool, served, join):
         pairs = [(one_by_one(join), load(pool, served, 1, 1)) for _ in range(1 if quick else TURNS)]
     one, lone = pairs[-1]
-    ratio = median(lone.p50 * one / 1e3 for one, lone in pairs)
-    return Figure(ratio, f"a call here {1e3 / one:.2f} ms; one connection: {lone}")
+    ratio = median(lone.p50 / one.p50 for one, lone in pairs)
+    return Figure(ratio, f"one caller here {one}; one connection: {lone}")
 
 
 def _without_groups(quick: bool) -> Figure:
@@ -138,9 +147,37 @@ def _without_groups(quick: bool) -> Figure:
     return Figure(ratio, f"together {pairs[-1][0]}; one by one {pairs[-1][1]}")
 
 
+def _on_postgres(rows: int, quick: bool) -> Figure:
+    """The same load on PostgreSQL with four workers, against SQLite with one: rows a second, and latencies."""
+    sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))  # whose modules know each other by name
+    from postgres import Server
+
+    server = Server()
+    try:
+        with _stage() as (pool, one, _), tempfile.TemporaryDirectory() as folder:
+            many = Served(Path(folder), server.url("bench"), workers=WORKERS)
+            try:
+                many.call("POST", "/v1/joins/bench", {"capacity": CAPACITY})
+                while many.log().count("startup complete") < WORKERS:
+                    time.sleep(0.1)
+                for size in (1, rows):  # every worker opens the join, and compiles what it needs
+                    load(pool, many, CONNECTIONS, size, 1.0)
+                    load(pool, one, CONNECTIONS, size, 1.0)
+                turns = range(1 if quick else TURNS)
+                pairs = [(load(pool, many, CONNECTIONS, rows), load(pool, one, CONNECTIONS, rows)) for _ in turns]
+            finally:
+                many.stop()
+    finally:
+        server.remove()
+    ratio = median(here.rate / there.rate for here, there in pairs)
+    return Figure(ratio, f"{rows} rows each: PostgreSQL, {WORKERS} workers {pairs[-1][0]}; SQLite {pairs[-1][1]}")
+
+
 ROWS = [
     Row("serve single rows, 64 connections, against one caller here", 1.0, partial(_against_one, CONNECTIONS, 1), True),
     Row("serve 100 rows, 64 connections, against one caller here", 8.0, partial(_against_one, CONNECTIONS, 100), True),
     Row("serve lone caller's latency against a call here", 3.0, _lone),
     Row("serve together against one commit each", 1.0, _without_groups, True),
+    Row("serve single rows on PostgreSQL against SQLite", inf, partial(_on_postgres, 1), True),
+    Row("serve 100 rows on PostgreSQL against SQLite", inf, partial(_on_postgres, 100), True),
 ]

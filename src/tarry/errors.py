@@ -64,6 +64,10 @@ class StoreError(TarryError, OSError):
     """A store is missing, foreign, damaged, full or out of reach; nothing was changed, unless it says otherwise."""
 
 
+class Uncertain(StoreError):
+    """Whether a call was stored is unknown, for the connection was lost before the answer came."""
+
+
 class Missing(StoreError):
     """A store is not there yet, or holds nothing of this name and kind."""
 

@@ -89,7 +89,7 @@ def as_moment(value: Any, name: str) -> int:
         moment = (value if value.tzinfo else value.replace(tzinfo=UTC)) - _START
         moment = None if moment != moment else moment // _ONE  # a missing date of pandas differs from itself
     elif isinstance(value, Real) and not isinstance(value, bool):
-        moment = _whole(value) if -_FAR < value < _FAR else None
+        moment = _whole(value, _FAR)
     if moment is None:
         problem = "must be a moment: seconds before the year 10000, a datetime, or a text such as '2026-01-31 12:00'"
         raise ArgumentError(name, problem, value)
@@ -108,6 +108,6 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-def _whole(seconds: Any) -> int | None:
+def _whole(seconds: Any, most: float = _MOST) -> int | None:
     """Return seconds as microseconds, None where there are too many; a large int is compared before it is converted."""
-    return round(float(seconds) * PER_SECOND) if -_MOST < seconds < _MOST else None
+    return round(float(seconds) * PER_SECOND) if -most < seconds < most else None

@@ -40,6 +40,8 @@ def test_receipts_of_ids_of_several_kinds():
 def test_what_was_closed_can_still_be_shown(kind, tmp_path):
     join = tarry.LabelJoin(4, store="memory:" if kind == "memory" else f"sqlite:///{tmp_path / 'a.db'}")
     assert repr(join) == "LabelJoin(0 decisions, 0 pending, 0 tracked of 4)"
+    join.decide()
+    assert repr(join) == "LabelJoin(1 decisions, 1 pending, 1 tracked of 4)"
     join.close()
     assert repr(join).startswith("LabelJoin(")
     assert kind == "memory" or "was closed: open it again" in repr(join)

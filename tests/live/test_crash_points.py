@@ -190,7 +190,8 @@ def test_a_failure_at_every_statement_of_a_reading(kind, new_store, monkeypatch)
     client.play(writer)
     expected = everything(writer)
     with breaking(monkeypatch) as faults:
-        reader = client.open(store)
+        # With an address of its own it has connections of its own.
+        reader = client.open(store + "&application_name=reader" * (kind == "postgresql"))
         for n in count(1):
             client.again = False
             writer.ask("a")  # a repeated one: there is something new to load

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -13,6 +14,17 @@ from system import skip_without
 LOG = "decided_at,feedback_at\n" + "\n".join(f"{i},{i + 1 + i * 7 % 23}" for i in range(100))
 # What a caller may write into names, ids, features and labels: none of it is markup.
 HOSTILE = "<img src=x onerror=alert(1)>"
+TEXTS = [
+    HOSTILE,
+    "<script>alert(2)</script>",
+    "<svg onload=alert(3)>",
+    '"><b onclick=alert(4)>x</b>',
+    "javascript:alert(5)",
+    '=HYPERLINK("http://evil.example","x")',
+    "@SUM(1+1)*cmd|' /C calc'!A0",
+    "{{7*7}}${7*7}",
+]
+MARKUP = "main :is(img, script, b, iframe, [onload], [onerror], [onclick], a[href^=javascript], a[href*=evil])"
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +90,60 @@ def test_a_label_is_seen_within_a_second(page, served, join):
     expect(page.get_by_role("region", name="Newest first").get_by_text(HOSTILE).first).to_be_visible()
     for chart in ("Stays in slots over time", "The weight of each arrival over time"):
         expect(page.get_by_label(chart)).to_be_visible()
+
+
+def test_markup_and_formulas_are_shown_as_text(page, served):
+    """Ids, features, labels, columns of a file and parts of the address: none becomes a part of the page."""
+    served.call("POST", "/v1/joins/texts", {"capacity": 16})
+    for text in TEXTS:
+        served.call("POST", "/v1/joins/texts/decide", {"id": text, "features": {text: text}})
+    for text in TEXTS[:4]:  # of all calls, the last twelve are shown
+        served.call("POST", "/v1/joins/texts/label", {"id": text, "label": text})
+    visit(page, served, "joins/texts")
+    calls = page.get_by_role("region", name="Newest first")
+    for text in TEXTS:
+        expect(calls.get_by_text(text, exact=True).first).to_be_visible()
+    expect(page.locator(MARKUP)).to_have_count(0)
+    for text in map(quote, TEXTS[:3]):
+        visit(page, served, f"explore?law={text}&lean={text}&policies={text}&p.{text}={text}&horizon=100&streams=2")
+        end = page.get_by_label("Estimates along the stream").or_(page.get_by_role("alert"))
+        expect(end.first).to_be_visible(timeout=30_000)
+        expect(page.locator(MARKUP)).to_have_count(0)
+    visit(page, served, "plan")
+    columns = ",".join('"' + text.replace('"', '""') + '"' for text in TEXTS)
+    file = {"name": f"{HOSTILE}.csv", "mimeType": "text/csv", "buffer": f"{columns}\n{columns}\n".encode()}
+    page.get_by_label("Drop a CSV here").set_input_files(file)
+    expect(page.get_by_role("alert")).to_contain_text("column", timeout=30_000)
+    expect(page.locator(MARKUP)).to_have_count(0)
+
+
+def test_the_content_policy_is_enforced(browser, served):
+    """Code, pictures, styles and calls that a page was tricked into are stopped by the browser."""
+    page = browser.new_page()
+    foreign = []
+    page.on("response", lambda answer: None if answer.url.startswith(served.url) else foreign.append(answer.url))
+    page.goto(f"{served.url}/")
+    seen, hit = page.evaluate(
+        """async () => {
+            const seen = new Set();
+            document.addEventListener("securitypolicyviolation", (event) => seen.add(event.effectiveDirective));
+            const add = (tag, parts) => document.body.append(Object.assign(document.createElement(tag), parts));
+            add("script", { textContent: "window.hit = 'inline'" });
+            add("script", { src: "http://evil.example/x.js" });
+            add("img", { src: "http://evil.example/x.png" });
+            add("style", { textContent: "main { display: none }" });
+            add("iframe", { src: "http://evil.example/" });
+            add("div", { id: "trap", innerHTML: "<p onclick=\\"window.hit = 'attribute'\\">x</p>" });
+            document.querySelector("#trap p").click();
+            await fetch("http://evil.example/").catch(() => null);
+            setTimeout("window.hit = 'text'", 0);  // eval itself is allowed to whoever drives the browser
+            await new Promise((done) => setTimeout(done, 300));
+            return [[...seen].sort(), window.hit ?? null];
+        }"""
+    )
+    stopped = {"script-src", "script-src-elem", "script-src-attr", "img-src", "style-src-elem", "frame-src"}
+    assert (hit, {*stopped, "connect-src"} - set(seen), foreign) == (None, set(), [])
+    page.close()
 
 
 def test_two_labels_move_the_mean(page, served, join):

@@ -26,6 +26,7 @@ def over_http(suites, least, *options):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     passed = int(re.search(r"(\d+) passed", done.stdout)[1])
     assert passed >= least, done.stdout[-500:]
+    print(f"over HTTP {' '.join(options)}: {passed} passed")  # noqa: T201 - with pytest -s
 
 
 @pytest.mark.parametrize("over", ["sync", "async"])
@@ -36,12 +37,9 @@ def test_the_librarys_own_tests(over):
 @pytest.mark.slow
 @pytest.mark.parametrize("over", ["sync", "async"])
 @pytest.mark.parametrize("workers", [1, 4])
-def test_all_of_them_on_postgresql(over, workers, postgres):
-    place = postgres.url(f"over_{over}_{workers}")
-    over_http(ALL, 150, "--over", over, "--over-store", place, "--over-workers", str(workers))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 4])
-def test_all_of_them_on_sqlite(workers):
-    over_http(ALL, 150, "--over-workers", str(workers))
+@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
+def test_all_of_them(over, workers, store, request):
+    place = ""
+    if store == "postgresql":
+        place = request.getfixturevalue("postgres").url(f"over_{over}_{workers}")
+    over_http(ALL, 350, "--over", over, "--over-store", place, "--over-workers", str(workers))

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.request import Request, urlopen
 
 import psutil
+import pytest
 from serving import Served
 
 import tarry
@@ -134,6 +135,42 @@ def test_events_tell_what_happens(served, join):
         assert [(one["what"], one["id"], one["weight"]) for one in seen["changes"]["events"]] == [
             ("labelled", left, 1.5)
         ]
+
+
+def test_events_tell_what_other_processes_do(served, join):
+    """Calls that this server did not make: they are told within a second, as the store has them."""
+    name = join.rpartition("/")[2]
+    served.call("POST", f"{join}/decide", {"id": "ours"})
+    asked = Request(f"{served.url}/v1/events?join={name}", headers={"authorization": f"Bearer {served.token}"})
+    with urlopen(asked, timeout=20) as stream, tarry.LabelJoin.open(served.store, name=name) as other:
+        assert [_next_event(stream)[0] for _ in range(2)] == ["status", "changes"]
+        other.decide(id="theirs")
+        begun = time.monotonic()
+        seen = dict(_next_event(stream) for _ in range(2))
+        assert time.monotonic() - begun < 1.0
+        assert seen["status"]["tracked"] == 2
+        assert [(one["what"], one["id"], one["tracked"]) for one in seen["changes"]["events"]] == [
+            ("decided", "theirs", True)
+        ]
+        assert served.call("GET", f"{join}/tracked")[1]["tracked"][1]["since"] == pytest.approx(time.time(), abs=5)
+        row = other.label("theirs", 1)
+        seen = dict(_next_event(stream) for _ in range(2))
+        assert seen["status"]["fates"]["used"] == 1
+        assert [(one["what"], one["id"], one["weight"]) for one in seen["changes"]["events"]] == [
+            ("labelled", "theirs", row.weight)
+        ]
+        other.expire("ours")
+        seen = dict(_next_event(stream) for _ in range(2))
+        assert [(one["what"], one["id"]) for one in seen["changes"]["events"]] == [("expired", "ours")]
+        other.decide(id="brief")
+        other.label("brief", 1)
+        served.call("POST", f"{join}/decide", {"id": "last"})  # a call of the server's own is told once
+        heard = []
+        while len(heard) < 3:
+            heard += [
+                (one["what"], one["id"]) for one in dict([_next_event(stream)]).get("changes", {"events": []})["events"]
+            ]
+        assert sorted(heard) == [("decided", "brief"), ("decided", "last"), ("labelled", "brief")]
 
 
 def _next_event(stream):

@@ -12,7 +12,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from postgres import Server
 from serving import Served
 
 import tarry
-from tarry.errors import TarryError
+from tarry.errors import Missing, StoreError
 from tarry.live import Row
 
 CALLERS = 6
@@ -37,9 +38,9 @@ CAPACITY = 8
 class Caller(threading.Thread):
     """Someone who makes calls until told to stop, each again until it is acknowledged."""
 
-    def __init__(self, served: Served, work: Callable[[Caller], None]) -> None:
+    def __init__(self, url: str, token: str, work: Callable[[Caller], None]) -> None:
         super().__init__(daemon=True)
-        self.connection = tarry.connect(served.url, token=served.token, timeout=20)
+        self.connection = tarry.connect(url, token=token, timeout=20)
         self.work, self.is_over, self.failed = work, threading.Event(), ""
         self.start()
 
@@ -51,15 +52,16 @@ class Caller(threading.Thread):
 
     def until_told(self, call: Callable[[], Any]) -> Any:
         """What a call returns, once the server answers."""
-        until = time.monotonic() + PATIENCE
+        until, heard = time.monotonic() + PATIENCE, []
         while time.monotonic() < until:
             try:
                 return call()
-            except (TarryError, OSError) as error:
-                if isinstance(error, ValueError):
+            except StoreError as error:
+                if isinstance(error, Missing) or "defect" in str(error):
                     raise
+                heard.append(str(error))
                 time.sleep(0.05)
-        raise AssertionError("the server did not come back")
+        raise AssertionError(f"the server did not come back: {len(heard)} errors, the last {heard[-3:]}")
 
     def end(self) -> None:
         """Wait until its last call is acknowledged."""
@@ -80,10 +82,10 @@ class _Patient:
         return lambda *given, **rules: self._caller.until_told(lambda: getattr(self._join, name)(*given, **rules))
 
 
-def _script(found: list[Row]) -> Callable[[Caller], None]:
+def _script(found: list[Row], steps: int) -> Callable[[Caller], None]:
     """Play the script again and again, each time on a join of its own, and compare rows with an uninterrupted run."""
     memory = tarry.LabelJoin(2, **RULES)
-    expected = [row for t in range(1, STEPS + 1) for row in step(memory, t)]
+    expected = [row for t in range(1, steps + 1) for row in step(memory, t)]
 
     def work(caller: Caller) -> None:
         turn, rules = 0, {name: value for name, value in RULES.items() if name != "durability"}
@@ -91,7 +93,7 @@ def _script(found: list[Row]) -> Callable[[Caller], None]:
             turn += 1
             made = caller.until_told(lambda n=turn: caller.connection.join(2, name=f"script {n}", **rules))
             join = _Patient(caller, made)
-            for t in range(1, STEPS + 1):
+            for t in range(1, steps + 1):
                 step(join, t)
             rows = join.rows()
             assert rows == expected, "the rows are not those of an uninterrupted run"
@@ -118,37 +120,51 @@ def _crowd(mine: str, decided: list[str], labelled: list[str]) -> Callable[[Call
     return work
 
 
+@contextmanager
+def load(served: Served, url: str = "", steps: int = STEPS) -> Iterator[dict[str, int]]:
+    """Have callers at work on a server, reached by this address; at the end look at what was acknowledged."""
+    counts: dict[str, int] = {}
+    assert served.call("POST", "/v1/joins/crowd", {"capacity": CAPACITY, "seed": 1})[0] == 201
+    rows: list[Row] = []
+    decided: list[list[str]] = [[] for _ in range(CALLERS)]
+    labelled: list[list[str]] = [[] for _ in range(CALLERS)]
+    work = [_script(rows, steps), *(_crowd(f"c{i}", decided[i], labelled[i]) for i in range(CALLERS))]
+    callers = [Caller(url or served.url, served.token, one) for one in work]
+    yield counts
+    for caller in callers:
+        caller.end()
+    _check(served, [*chain(*decided)], [*chain(*labelled)])
+    counts |= {"acknowledged decisions": sum(map(len, decided)), "acknowledged labels": sum(map(len, labelled))}
+    counts["rows of scripts"] = len(rows)
+    assert "Traceback" not in served.log(), served.log()[-3000:]
+
+
 def kill_often(store: str, kills: int, scratch: Path, *, workers: int = 2, seed: int = 0) -> dict[str, int]:
     """Kill workers, and one time in ten the whole server, that often; return what was counted."""
     draw = np.random.default_rng(seed)
-    served = Served(scratch, store, durability="process", workers=workers)
-    counts = {"kills": 0, "of the whole server": 0}
+    served = Served(scratch, store, workers=workers)
     try:
-        served.call("POST", "/v1/joins/crowd", {"capacity": CAPACITY, "seed": 1})
-        rows: list[Row] = []
-        decided: list[list[str]] = [[] for _ in range(CALLERS)]
-        labelled: list[list[str]] = [[] for _ in range(CALLERS)]
-        work = [_script(rows), *(_crowd(f"c{i}", decided[i], labelled[i]) for i in range(CALLERS))]
-        callers = [Caller(served, one) for one in work]
-        while counts["kills"] < kills:
-            time.sleep(min(draw.exponential(LIFE), 5 * LIFE))
-            counts["kills"] += 1
-            if workers == 1 or draw.random() < WHOLE:
-                counts["of the whole server"] += 1
-                _kill_all(served)
-                served.start()
-            else:
-                children = _workers(served)
-                if children:
-                    children[int(draw.integers(len(children)))].kill()
-                served.wait()
-        for caller in callers:
-            caller.end()
-        _check(served, [*chain(*decided)], [*chain(*labelled)])
-        counts |= {"acknowledged decisions": sum(map(len, decided)), "acknowledged labels": sum(map(len, labelled))}
-        return counts | {"rows of scripts": len(rows)}
+        with load(served) as counts:
+            counts |= {"kills": 0, "of the whole server": 0}
+            _kill(served, kills, counts, draw)
+        return counts
     finally:
         served.stop()
+
+
+def _kill(served: Served, kills: int, counts: dict[str, int], draw: np.random.Generator) -> None:
+    while counts["kills"] < kills:
+        time.sleep(min(draw.exponential(LIFE), 5 * LIFE))
+        counts["kills"] += 1
+        if served.settings["workers"] == 1 or draw.random() < WHOLE:
+            counts["of the whole server"] += 1
+            _kill_all(served)
+            served.start()
+        else:
+            children = _workers(served)
+            if children:
+                children[int(draw.integers(len(children)))].kill()
+            served.wait()
 
 
 def _workers(served: Served) -> list[psutil.Process]:
@@ -194,10 +210,11 @@ def main(kills: int) -> None:
     server = Server()
     try:
         with tempfile.TemporaryDirectory() as folder:
-            for kind, store in (("sqlite", ""), ("postgresql", server.url("kills"))):
+            for kind, store, workers in (("sqlite", "", 2), ("postgresql", server.url("kills"), 4)):
                 begun, scratch = time.monotonic(), Path(folder) / kind
                 scratch.mkdir()
-                told = ", ".join(f"{count} {what}" for what, count in kill_often(store, kills, scratch).items())
+                counts = kill_often(store, kills, scratch, workers=workers)
+                told = ", ".join(f"{count} {what}" for what, count in counts.items())
                 sys.stdout.write(f"{kind}: {told}, none lost, none twice; {time.monotonic() - begun:.0f} s\n")
                 sys.stdout.flush()
     finally:

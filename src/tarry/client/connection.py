@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import random
+import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 from tarry.checks import as_choice
-from tarry.client.remote import Call, RemoteJoin, RemoteSession
+from tarry.client.remote import Call, RemoteJoin, remote_session
 from tarry.client.wire import length_of, python_number
-from tarry.errors import Mismatch, Missing, NotAllowed, StoreError, TarryError
+from tarry.errors import Mismatch, Missing, NotAllowed, StoreError, TarryError, Uncertain
 from tarry.live.configuration import plain_member
-from tarry.live.labels import RULES
+from tarry.live.labels import RULES, as_json, plain_label
 from tarry.live.stores import MAIN
 from tarry.live.values import text_of
 from tarry.tracking import as_player
@@ -21,7 +25,9 @@ if TYPE_CHECKING:
     import httpx
 
 TOKEN = "TARRY_TOKEN"
-PATIENCE = 30.0  # seconds for an answer
+TIMEOUT = 30.0  # seconds for an answer
+PATIENCE = 10.0  # seconds during which a call is made again
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts
 
 
 class _Connection:
@@ -37,6 +43,8 @@ class _Connection:
             rules["scheduler"] = scheduler if isinstance(scheduler, str) else plain_member(scheduler)
         if rules.get("window") is not None:
             rules["window"] = length_of(rules["window"])
+        if "missing" in rules:
+            rules["missing"] = as_json(plain_label(rules["missing"]), "the label of a decision without one")
         body = {"capacity": python_number(capacity), "seed": rng} | {
             key: python_number(value) for key, value in rules.items()
         }
@@ -49,7 +57,7 @@ class _Connection:
         """Make a session, or find the same one; arguments are those of :class:`tarry.Session`, without ``store``."""
         body = {"player": plain_member(as_player(player)), "capacity": python_number(capacity), "seed": rng}
         path = f"/v1/sessions/{quote(name, safe='')}"
-        return self.send(Call("POST", path, body | rules, lambda _: RemoteSession(self, name)))
+        return self.send(Call("POST", path, body | rules, partial(remote_session, self, name)))
 
     def open_join(self, name: str = MAIN) -> Any:
         """Return a join that is there; raise Missing if there is none."""
@@ -59,8 +67,8 @@ class _Connection:
 
     def open_session(self, name: str = MAIN) -> Any:
         """Return a session that is there; raise Missing if there is none."""
-        path = f"/v1/sessions/{quote(name, safe='')}/ledger"
-        return self.send(Call("GET", path, None, lambda _: RemoteSession(self, name)))
+        path = f"/v1/sessions/{quote(name, safe='')}/status"
+        return self.send(Call("GET", path, None, partial(remote_session, self, name)))
 
     def names(self, kind: str = "joins", limit: int = 200, after: int = 0) -> Any:
         """Return the names of joins, or of sessions, oldest first."""
@@ -71,18 +79,25 @@ class _Connection:
 class Connection(_Connection):
     """A server's joins and sessions, with plain methods; safe to share between threads."""
 
-    def __init__(self, client: httpx.Client) -> None:
-        self._client = client
+    def __init__(self, client: httpx.Client, patience: float = 0.0) -> None:
+        self._client, self._patience = client, patience
 
     def send(self, call: Call) -> Any:
-        """Make a request and return what its answer says."""
+        """Make a request, again while that does no harm, and return what its answer says."""
         import httpx
 
-        try:
-            answer = self._client.request(call.method, call.path, content=_text(call.body))
-        except httpx.HTTPError as error:
-            raise _unreachable(error) from error
-        return _read(call, answer)
+        attempts, text = _Attempts(call, self._patience), _text(call.body)
+        while True:
+            try:
+                answer = self._client.request(call.method, call.path, content=text)
+            except httpx.HTTPError as error:
+                pause = attempts.failed(error)
+            else:
+                wait = attempts.refused(answer)
+                if wait is None:
+                    return _read(call, answer)
+                pause = wait
+            time.sleep(pause)
 
     def close(self) -> None:
         """Close all connections to the server."""
@@ -98,18 +113,25 @@ class Connection(_Connection):
 class AsyncConnection(_Connection):
     """A server's joins and sessions, with methods to be awaited."""
 
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        self._client = client
+    def __init__(self, client: httpx.AsyncClient, patience: float = 0.0) -> None:
+        self._client, self._patience = client, patience
 
     async def send(self, call: Call) -> Any:
-        """Make a request and return what its answer says."""
+        """Make a request, again while that does no harm, and return what its answer says."""
         import httpx
 
-        try:
-            answer = await self._client.request(call.method, call.path, content=_text(call.body))
-        except httpx.HTTPError as error:
-            raise _unreachable(error) from error
-        return _read(call, answer)
+        attempts, text = _Attempts(call, self._patience), _text(call.body)
+        while True:
+            try:
+                answer = await self._client.request(call.method, call.path, content=text)
+            except httpx.HTTPError as error:
+                pause = attempts.failed(error)
+            else:
+                wait = attempts.refused(answer)
+                if wait is None:
+                    return _read(call, answer)
+                pause = wait
+            await asyncio.sleep(pause)
 
     async def close(self) -> None:
         """Close all connections to the server."""
@@ -122,19 +144,56 @@ class AsyncConnection(_Connection):
         await self.close()
 
 
-def connect(url: str, *, token: str | None = None, timeout: float = PATIENCE) -> Connection:
-    """Return the joins and sessions of a server; the token is that of the variable TARRY_TOKEN unless given."""
+class _Attempts:
+    """When a call is made again: where it was not made, or where a second time has the same answer as the first."""
+
+    def __init__(self, call: Call, patience: float) -> None:
+        self._call, self._until, self._pause = call, time.monotonic() + patience, _FIRST_PAUSE
+
+    def failed(self, error: Exception) -> float:
+        """Return how long to wait after a request without an answer; raise StoreError where that is the end of it."""
+        import httpx
+
+        was_sent = not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))
+        pause = self._next(was_made=was_sent)
+        if pause is None:
+            raise _unreachable(error, was_sent=was_sent) from error
+        return pause
+
+    def refused(self, answer: httpx.Response) -> float | None:
+        """Return how long to wait after this answer, or None where it is to be read."""
+        wait = answer.headers.get("retry-after", "")
+        if answer.status_code not in (429, 503) or not wait.isdigit():
+            return None
+        return self._next(float(wait), was_made=b'"is_stored":"unknown"' in answer.content)
+
+    def _next(self, least: float = 0.0, *, was_made: bool) -> float | None:
+        # Callers that were sent away together must not come again together.
+        pause = max(least, self._pause) * (1.0 + random.random() / 2.0)
+        if (was_made and not self._call.is_repeatable) or time.monotonic() + pause > self._until:
+            return None
+        self._pause = min(2.0 * self._pause, _LONGEST_PAUSE)
+        return pause
+
+
+def connect(url: str, *, token: str | None = None, timeout: float = TIMEOUT, patience: float = PATIENCE) -> Connection:
+    """Return the joins and sessions of a server; the token is that of the variable TARRY_TOKEN unless given.
+
+    An answer is waited for ``timeout`` seconds. While the server or its store is away, calls are made again for
+    ``patience`` seconds: those that were not made, and those that give the same answer again.
+    """
     import httpx
 
-    return Connection(httpx.Client(transport=httpx.HTTPTransport(retries=2), **_options(url, token, timeout)))
+    return Connection(httpx.Client(**_options(url, token, timeout)), patience)
 
 
-def connect_async(url: str, *, token: str | None = None, timeout: float = PATIENCE) -> AsyncConnection:
+def connect_async(
+    url: str, *, token: str | None = None, timeout: float = TIMEOUT, patience: float = PATIENCE
+) -> AsyncConnection:
     """Return the same with methods to be awaited."""
     import httpx
 
-    transport = httpx.AsyncHTTPTransport(retries=2)
-    return AsyncConnection(httpx.AsyncClient(transport=transport, **_options(url, token, timeout)))
+    return AsyncConnection(httpx.AsyncClient(**_options(url, token, timeout)), patience)
 
 
 def _options(url: str, token: str | None, timeout: float) -> dict[str, Any]:
@@ -145,9 +204,12 @@ def _options(url: str, token: str | None, timeout: float) -> dict[str, Any]:
     return {"base_url": url.rstrip("/"), "headers": headers, "timeout": timeout}
 
 
-def _unreachable(error: Exception) -> StoreError:
+def _unreachable(error: Exception, *, was_sent: bool) -> StoreError:
+    problem = f"the server did not answer ({type(error).__name__}: {error})"
+    if not was_sent:
+        return StoreError(f"{problem}; nothing was changed: is it running there?")
     said = "whether this call was made is unknown: the same call again is recognised by its id"
-    return StoreError(f"the server did not answer ({type(error).__name__}: {error}); {said}")
+    return Uncertain(f"{problem}; {said}")
 
 
 def _text(body: Any) -> bytes | None:
@@ -170,5 +232,5 @@ def _read(call: Call, answer: Any) -> Any:
     if answer.status_code in _ERRORS:
         raise _ERRORS[answer.status_code](detail)
     if answer.status_code >= 500 or answer.status_code in (408, 429):
-        raise StoreError(detail)
+        raise (Uncertain if problem.get("is_stored") == "unknown" else StoreError)(detail)
     raise ValueError(detail)

@@ -6,7 +6,8 @@ What a method returns is what ``send`` of its connection makes of the request: t
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, NamedTuple, Self
+from functools import partial
+from typing import Any, NamedTuple, Never, Self
 from urllib.parse import quote
 
 import numpy as np
@@ -41,17 +42,19 @@ from tarry.client.wire import (
 )
 from tarry.live import Estimate, batches
 from tarry.live.encoding import id_of
-from tarry.live.labels import UNSAID, check_label
+from tarry.live.labels import UNSAID, check_label, plain_label
 from tarry.live.outbox import row_numbers
+from tarry.live.session import Takes
 
 
 class Call(NamedTuple):
-    """A request, and what to make of its answer."""
+    """A request, what to make of its answer, and whether the same request again has the same answer."""
 
     method: str
     path: str
     body: Any
     read: Callable[[Any], Any]
+    is_repeatable: bool = True
 
 
 class Remote:
@@ -63,8 +66,8 @@ class Remote:
         self._send, self.name = connection.send, name
         self._path = f"/v1/{self._room}/{quote(name, safe='')}"
 
-    def _post(self, verb: str, body: Any, read: Callable[[Any], Any]) -> Any:
-        return self._send(Call("POST", f"{self._path}/{verb}", body, read))
+    def _post(self, verb: str, body: Any, read: Callable[[Any], Any], *, again: bool = False) -> Any:
+        return self._send(Call("POST", f"{self._path}/{verb}", body, read, again))
 
     def _get(self, verb: str, read: Callable[[Any], Any], **query: Any) -> Any:
         listed = [(key, one) for key, value in query.items() for one in (value if isinstance(value, list) else [value])]
@@ -81,7 +84,7 @@ class Remote:
 
     def fate(self, id: Hashable) -> Any:
         """Return what became of a round."""
-        return self._post("fate", {"ids": [plain(id)]}, lambda told: answer_of(told["fates"][0]["fate"]))
+        return self._post("fate", {"ids": [plain(id)]}, lambda told: answer_of(told["fates"][0]["fate"]), again=True)
 
     def status(self) -> Any:
         """Return rounds, pending, tracked, fates, answers, the health of the weights, and a certificate."""
@@ -111,7 +114,7 @@ class Remote:
 
     def delete(self) -> Any:
         """Remove it from the store, for good."""
-        return self._send(Call("DELETE", self._path, None, lambda _: None))
+        return self._send(Call("DELETE", self._path, None, lambda _: None, False))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
@@ -141,7 +144,7 @@ class RemoteJoin(Remote):
         at: Any = None,
     ) -> Any:
         """Register a decision; whether it is tracked is known at once."""
-        return self._post("decide", decision_line(features, id, delay, size, at), ticket_of)
+        return self._post("decide", decision_line(features, id, delay, size, at), ticket_of, again=id is not None)
 
     def decide_many(
         self,
@@ -157,7 +160,8 @@ class RemoteJoin(Remote):
         listed = [column_of(given, len(rows), what) for given, what in ((delays, "delays"), (sizes, "sizes"))]
         columns = zip(rows, names, *listed, moments_of(at, len(rows)), strict=True)
         body = {"decisions": [decision_line(*row) for row in columns]}
-        return self._post("decide", body, lambda told: [ticket_of(one) for one in told["tickets"]])
+        again = all(id is not None for id in names)  # a number would be the next one
+        return self._post("decide", body, lambda told: [ticket_of(one) for one in told["tickets"]], again=again)
 
     def label(self, id: Hashable, label: Any, *, key: Hashable = None, at: Any = None) -> Any:
         """Return the decision's row with its weight, or None if it is not tracked (any more)."""
@@ -184,6 +188,7 @@ class RemoteJoin(Remote):
         names = batches.as_ids(ids)
         for id in names if missing is not UNSAID else ():
             check_label(id, missing)
+        missing = plain_label(missing)
         return self._post("finish", {"ids": plain_ids(names)} | arguments(missing=missing), read)
 
     def due(self, now: Any = None) -> Any:
@@ -201,7 +206,7 @@ class RemoteJoin(Remote):
 
     def ack(self, number: int | Iterable[int]) -> Any:
         """Let go of all rows up to a number, or to several where there are shards; return how many are left."""
-        return self._post("ack", {"number": row_numbers(number, "number")}, lambda told: told["left"])
+        return self._post("ack", {"number": row_numbers(number, "number")}, lambda told: told["left"], again=True)
 
     def resize(self, *, capacity: int | None = UNSAID, memory: int = UNSAID, window: Any = UNSAID) -> Any:
         """Change the capacity, memory or window while decisions wait; return the ids that lost slots."""
@@ -222,11 +227,15 @@ class RemoteSession(Remote):
 
     _room = "sessions"
 
+    def __init__(self, connection: Any, name: str, takes: Takes) -> None:
+        super().__init__(connection, name)
+        self.takes = takes
+
     def ask(
         self, id: Hashable = None, *, delay: int | None = None, size: float | None = None, context: Any = None
     ) -> Any:
         """Begin a round and return its play; an id asked before returns its round again."""
-        return self._post("ask", ask_line(id, delay, size, context), round_of)
+        return self._post("ask", ask_line(id, delay, size, context), round_of, again=id is not None)
 
     def ask_many(
         self,
@@ -242,23 +251,25 @@ class RemoteSession(Remote):
         columns = ((delays, "delays"), (sizes, "sizes"), (contexts, "contexts"))
         listed = [column_of(given, len(names), what) for given, what in columns]
         body = {"rounds": [ask_line(*row) for row in zip(names, *listed, strict=True)]}
-        return self._post("ask", body, rounds_of)
+        again = all(id is not None for id in names)
+        return self._post("ask", body, partial(rounds_of, self.takes.dimension), again=again)
 
-    def tell(self, id: Hashable, *, gradient: Any = None, value: Any = None) -> Any:
+    def tell(self, id: Hashable, *unnamed: Never, gradient: Any = None, value: Any = None) -> Any:
         """Hand over the feedback of a round; its status and weight."""
-        return self._post("tell", tell_line(id, gradient, value), receipt_of)
+        told = self.takes.one(unnamed, gradient, value)
+        return self._post("tell", tell_line(self.takes, id, told), receipt_of)
 
-    def tell_many(self, ids: Any, *, gradients: Any = None, values: Any = None) -> Any:
+    def tell_many(self, ids: Any, *unnamed: Never, gradients: Any = None, values: Any = None) -> Any:
         """Hand over feedback in one transaction; ``ids`` may be a frame with id, and gradient (lists) or value."""
-        if batches.is_frame(ids):
-            known = batches.names_of(ids)
-            gradients, values = (batches.column(ids, word) if word in known else None for word in ("gradient", "value"))
-            ids = batches.column(ids, "id")
-        names = batches.as_ids(ids)
-        told = column_of(gradients, len(names), "gradients"), column_of(values, len(names), "values")
-        rows = [tell_line(id, gradient, value, "s") for id, gradient, value in zip(names, *told, strict=True)]
+        names, table = self.takes.many(ids, unnamed, gradients, values)
+        rows = [tell_line(self.takes, id, told) for id, told in zip(names, table, strict=True)]
         return self._post("tell", {"feedback": rows}, receipts_of)
 
     def points(self, id: Hashable) -> Any:
         """Return where to evaluate the loss of a tracked or recent round, a point a row."""
-        return self._post("points", {"id": plain(id)}, lambda told: np.array(told["points"]))
+        return self._post("points", {"id": plain(id)}, lambda told: np.array(told["points"]), again=True)
+
+
+def remote_session(connection: Any, name: str, told: dict[str, Any]) -> RemoteSession:
+    """Return a session of a server from what it says of itself."""
+    return RemoteSession(connection, name, Takes(**told["takes"]))

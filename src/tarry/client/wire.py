@@ -10,10 +10,11 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
+from tarry.learners.base import VALUE
 from tarry.live import Estimate, Outcome, Receipt, Receipts, Round, Rounds, Row, Status, Ticket, batches
 from tarry.live.encoding import as_id, id_of, plain_id
 from tarry.live.labels import UNSAID, check_label, plain_label
-from tarry.live.session import as_numbers
+from tarry.live.session import Takes, as_numbers
 from tarry.live.status import Load, Waiting
 from tarry.live.values import decoded, text_of
 from tarry.outcomes import Answer, Certificate, Weights
@@ -58,7 +59,10 @@ def moments_of(at: Any, count: int) -> list[Any]:
     """Return a moment for each of several events, from one for all of them or a list."""
     if isinstance(at, str) or not hasattr(at, "__iter__"):
         return [moment_of(at)] * count
-    return [moment_of(one) for one in column_of(at, count, "moments")]
+    listed = batches.as_list(at, "moments")
+    if len(listed) != count:
+        raise ValueError(f"there are {count} events and {len(listed)} moments: give one for all, or one each")
+    return [moment_of(one) for one in listed]
 
 
 def column_of(given: Any, count: int, what: str) -> list[Any]:
@@ -97,18 +101,12 @@ def ask_line(id: Hashable, delay: Any, size: Any, context: Any = None) -> dict[s
     return {name: value for name, value in given.items() if value is not None}
 
 
-def tell_line(id: Hashable, gradient: Any, value: Any, plural: str = "") -> dict[str, Any]:
+def tell_line(takes: Takes, id: Hashable, told: np.ndarray) -> dict[str, Any]:
     """Return feedback as it is sent."""
-    given = {"gradient": gradient, "value": value}
-    said = {name: one for name, one in given.items() if one is not None}
-    numbers = {name: as_numbers(one, f"{name}{plural}", is_table=False) for name, one in said.items()}
-    for name, found in numbers.items():
-        if not np.isfinite(found).all():  # JSON has no such number
-            raise ValueError(f"{name}{plural} must be finite and below 1e100, got {found}: nothing was changed")
-    body = {name: found.tolist() for name, found in numbers.items()}
-    if "value" in body and np.ndim(value) == 0:
-        body["value"] = body["value"][0]
-    return {"id": plain(id)} | body
+    if not np.isfinite(told).all():  # JSON has no such number
+        raise ValueError(f"{takes.feedback} must be finite and below 1e100, got {told}: nothing was changed")
+    is_single = takes.feedback == VALUE and takes.size == 1
+    return {"id": plain(id), takes.feedback: float(told[0]) if is_single else told.tolist()}
 
 
 # From JSON to the library's own types.
@@ -175,10 +173,9 @@ def round_of(told: dict[str, Any]) -> Round:
     )
 
 
-def rounds_of(told: dict[str, Any]) -> Rounds:
-    """Return several rounds as columns."""
+def rounds_of(width: int, told: dict[str, Any]) -> Rounds:
+    """Return several rounds as columns, with plays of so many entries."""
     rounds = [round_of(one) for one in told["rounds"]]
-    width = max((one.play.size for one in rounds if one.play is not None), default=0)
     nowhere = np.full(width, nan)
     return Rounds(
         ids=[one.id for one in rounds],

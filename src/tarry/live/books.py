@@ -80,6 +80,12 @@ class Books(NamedTuple):
         return float((self.sized[ARRIVED] if self.sizes else self.moments[WEIGHT]) + self.moments[FORFEITED])
 
     @property
+    def mean_size(self) -> float:
+        """The mean size of decisions that have given rows, by their weights: Σwb/Σw; NaN before the first."""
+        weight = float(self.moments[WEIGHT])
+        return float(self.sized[ARRIVED]) / weight if weight else nan
+
+    @property
     def sample(self) -> Sample:
         """The labels that were heard, as their sums."""
         return sample_of(self.labels, self.strays)

@@ -45,6 +45,54 @@ class Round(NamedTuple):
 _new_round = partial(tuple.__new__, Round)  # without the Python call of a named tuple's own constructor
 
 
+class Takes(NamedTuple):
+    """What a session takes: gradients or values, how many numbers for each round, and how many a play has."""
+
+    feedback: str
+    size: int
+    dimension: int
+
+    def one(self, unnamed: Any, gradient: Any, value: Any) -> np.ndarray:
+        """Return the feedback of a round; raise ValueError where it is of another kind or shape."""
+        if unnamed:
+            raise self._unnamed("tell", self.feedback)
+        return self._checked(gradient, value, (self.size,))
+
+    def many(self, ids: Any, unnamed: Any, gradients: Any, values: Any) -> tuple[list[Hashable], np.ndarray]:
+        """Return the ids of several rounds, from a list or a frame, and a row of finite feedback for each."""
+        if unnamed:
+            raise self._unnamed("tell_many", f"{self.feedback}s")
+        if batches.is_frame(ids):
+            batches.check_alone(self.feedback, gradients=gradients, values=values)
+            given = batches.column(ids, self.feedback)
+            gradients, values = (given, None) if self.feedback == GRADIENT else (None, given)
+            ids = batches.column(ids, "id")
+        names = batches.as_ids(ids)
+        is_single = self.feedback == VALUE and self.size == 1
+        shape = (len(names),) if is_single else (len(names), self.size)
+        return names, self._checked(gradients, values, shape, plural=True).reshape(len(names), self.size)
+
+    def _unnamed(self, call: str, word: str) -> TypeError:
+        return TypeError(f"this session learns from {self.feedback}s: name them, {call}(…, {word}=…)")
+
+    def _checked(self, gradient: Any, value: Any, shape: tuple[int, ...], *, plural: bool = False) -> np.ndarray:
+        """Return feedback of the right kind and shape; that of several rounds must be finite too."""
+        word = self.feedback + ("s" if plural else "")
+        given = gradient if self.feedback == GRADIENT else value
+        if given is None or (gradient is not None and value is not None):
+            raise ValueError(f"this session learns from {self.feedback}s: call tell{'_many' * plural}(…, {word}=…)")
+        feedback = as_numbers(given, word, is_table=len(shape) > 1)
+        if feedback.size == 0 and shape[0] == 0:  # nobody's feedback has no width
+            feedback = feedback.reshape(shape)
+        if feedback.shape != shape:
+            raise ValueError(f"{word} has shape {feedback.shape}, the session needs {shape}")
+        if plural and not (np.abs(feedback) < LARGEST).all():
+            row = int(np.argwhere(~(np.abs(feedback) < LARGEST))[0][0])
+            got = f"{feedback[row]} in row {row}"
+            raise ValueError(f"{word} must be finite and below 1e100, got {got}: nothing was changed")
+        return feedback
+
+
 class Session(StoredObject):
     """Play rounds one call at a time, by the very steps that simulation compiles.
 
@@ -108,8 +156,8 @@ class Session(StoredObject):
 
     def _look_up(self) -> None:
         learner = self.player.learner
-        self._feedback = learner.feedback
-        self._size = learner.dimension if self._feedback == GRADIENT else learner.queries
+        size = learner.dimension if learner.feedback == GRADIENT else learner.queries
+        self.takes = Takes(learner.feedback, int(size), int(learner.dimension))
         self._contexts = int(learner.contexts)
 
     def ask(
@@ -178,26 +226,14 @@ class Session(StoredObject):
         self, id: Hashable, *unnamed: Never, gradient: ArrayLike | None = None, value: float | ArrayLike | None = None
     ) -> Receipt:
         """Hand over the feedback of a round; its status and weight."""
-        if unnamed:
-            raise self._unnamed("tell", self._feedback)
-        feedback = self._checked(gradient, value, (self._size,))
+        feedback = self.takes.one(unnamed, gradient, value)
         return self._turns.change(self._tracker.answer, id, feedback, UNLABELLED)[0]
 
     def tell_many(
         self, ids: Any, *unnamed: Never, gradients: ArrayLike | None = None, values: ArrayLike | None = None
     ) -> Receipts:
         """Hand over feedback in one transaction; ``ids`` may be a frame with id, and gradient (lists) or value."""
-        if unnamed:
-            raise self._unnamed("tell_many", f"{self._feedback}s")
-        if batches.is_frame(ids):
-            batches.check_alone(self._feedback, gradients=gradients, values=values)
-            given = batches.column(ids, self._feedback)
-            gradients, values = (given, None) if self._feedback == GRADIENT else (None, given)
-            ids = batches.column(ids, "id")
-        names = batches.as_ids(ids)
-        is_single = self._feedback == VALUE and self._size == 1
-        shape = (len(names),) if is_single else (len(names), self._size)
-        feedback = self._checked(gradients, values, shape, plural=True).reshape(len(names), self._size)
+        names, feedback = self.takes.many(ids, unnamed, gradients, values)
         return batches.receipts_of(names, self._turns.change(self._tracker.answer_many, names, feedback))
 
     @property
@@ -216,26 +252,6 @@ class Session(StoredObject):
         if seen.shape != shape or not np.isfinite(seen).all():
             raise ValueError(f"{word} must be finite numbers of shape {shape}, got {reprlib.repr(context)}")
         return seen
-
-    def _unnamed(self, call: str, word: str) -> TypeError:
-        return TypeError(f"this session learns from {self._feedback}s: name them, {call}(…, {word}=…)")
-
-    def _checked(self, gradient: Any, value: Any, shape: tuple[int, ...], *, plural: bool = False) -> np.ndarray:
-        """Return feedback of the right kind and shape; that of several rounds must be finite too."""
-        word = self._feedback + ("s" if plural else "")
-        given = gradient if self._feedback == GRADIENT else value
-        if given is None or (gradient is not None and value is not None):
-            raise ValueError(f"this session learns from {self._feedback}s: call tell{'_many' * plural}(…, {word}=…)")
-        feedback = as_numbers(given, word, is_table=len(shape) > 1)
-        if feedback.size == 0 and shape[0] == 0:  # nobody's feedback has no width
-            feedback = feedback.reshape(shape)
-        if feedback.shape != shape:
-            raise ValueError(f"{word} has shape {feedback.shape}, the session needs {shape}")
-        if plural and not (np.abs(feedback) < LARGEST).all():
-            row = int(np.argwhere(~(np.abs(feedback) < LARGEST))[0][0])
-            got = f"{feedback[row]} in row {row}"
-            raise ValueError(f"{word} must be finite and below 1e100, got {got}: nothing was changed")
-        return feedback
 
 
 def rounds_of(asked: Rounds) -> list[Round]:

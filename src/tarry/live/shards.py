@@ -42,6 +42,7 @@ from tarry.outcomes import Answer
 from tarry.times import PER_SECOND, as_length
 
 T = TypeVar("T")
+AT_ONCE = 16  # transactions of a call: as many as a process has connections
 CLOSE = 0.05  # of its capacity: a shard that is as near to its share keeps what it has
 
 
@@ -250,7 +251,7 @@ class ShardedJoin(LabelJoin):
     def _all(self, calls: Sequence[Callable[[], T]]) -> list[T]:
         """Return what calls on different shards return; they wait for the disk side by side."""
         if len(calls) > 1 and self._is_waiting:
-            with ThreadPoolExecutor(min(len(calls), 32)) as pool:
+            with ThreadPoolExecutor(min(len(calls), AT_ONCE)) as pool:
                 found = list(pool.map(outcome_of, calls))
         else:
             found = [outcome_of(call) for call in calls]
@@ -272,6 +273,10 @@ class ShardedJoin(LabelJoin):
 
     def due(self, now: Any = None) -> list[Hashable]:
         return [id for part in self._all([partial(shard.due, now) for shard in self._shards]) for id in part]
+
+    def next_due(self) -> float | None:
+        ends = self._all([shard.next_due for shard in self._shards])
+        return min((end for end in ends if end is not None), default=None)
 
     def advance(self, now: Any = None) -> list[Row]:
         found = self._all([partial(shard.advance, now) for shard in self._shards])
@@ -419,6 +424,9 @@ class ShardedJoin(LabelJoin):
     def copy_to(self, store: str | Store, *, name: str = MAIN, durability: str = POWER) -> Self:
         copies = [self._register.copy(), *self._look(copy_of)]
         return self._imported(copies, store, name, durability, self._register.configuration.player)
+
+    def to_bytes(self) -> bytes:
+        raise ValueError("a join with shards is several, each with its bytes: make it without shards=, or use copy_to")
 
     def export_lines(self) -> Iterator[dict[str, Any]]:
         for copy in (self._register.copy(), *self._look(copy_of)):

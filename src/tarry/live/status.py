@@ -53,6 +53,10 @@ _ROW = 100  # a row of a round, without its id, play and payload
 # Rows of recent rounds lie side by side. Those of tracked rounds stay where their neighbours have gone, and SQLite
 # joins pages only when they are two thirds empty; a long row wastes at most part of its last page.
 _RECENT_ROOM, _TRACKED_ROOM, _WASTE = 1.1, 1.6, 1500
+UNSIZED = (
+    "the sizes of decisions whose windows have ended are known by their rows alone, so their mean label has no "
+    "interval: look at the anytime bounds, which are about all decisions"
+)
 
 
 class Estimate(NamedTuple):
@@ -74,7 +78,9 @@ class Estimate(NamedTuple):
     what fails, ``low`` and ``high`` are Student's, for labels like those that have come.
 
     Where rows come out at the ends of windows, ``is_settled``: then ``mean``, ``low``, ``high`` and ``sum`` are about
-    the decisions whose windows have ended, none of which is awaited. The anytime bounds are about all decisions still.
+    the decisions whose windows have ended, none of which is awaited, and ``sum`` is Σwy. How large these are is not
+    known where decisions have sizes: then ``mean`` is Σwy/Σw, without an interval. The anytime bounds are about all
+    decisions still.
     """
 
     mean: float
@@ -180,6 +186,9 @@ def estimate_of(books: Books, level: float = 0.95, low: float = 0.0, high: float
     if labels and len(strays):
         mean = min(strays[MOST], max(strays[LEAST], mean))  # where it lies, but for rounding
     is_settled = books.configuration.options.get(RELEASE) == WINDOW and scheduler.conserves_weight
+    unsized = ""
+    if is_settled and sizes:
+        each, unsized = books.mean_size, UNSIZED
     if caveat:
         ends = student_interval(sample, labels, level)
     elif is_settled:
@@ -187,9 +196,9 @@ def estimate_of(books: Books, level: float = 0.95, low: float = 0.0, high: float
         ends = settled_estimate(sample, n, float(n), level, low, high, **known)[1:3]
     else:
         ends = mean_interval(sample, max(0.0, total - sample.mass), strays[THRESHOLD], level, low, high)
-    mean, lower, upper = (float(number * each) for number in (mean, *ends))
+    mean, lower, upper = (float(number * each) for number in (mean, *(ends if not unsized else (nan, nan))))
     out, summed = _outstanding(books, total), float(sample.weighted if is_settled else mean * n)
-    found = Estimate(mean, lower, upper, naive, labels, left_out, out, sum=summed, is_settled=is_settled)
+    found = Estimate(mean, lower, upper, naive, labels, left_out, out, nan, nan, nan, nan, unsized, summed, is_settled)
     caveat = caveat or _drift_doubt(books)
     if caveat:
         return found._replace(caveat=caveat)

@@ -14,7 +14,7 @@ from threading import get_ident
 from typing import Any, TypeVar
 from zlib import crc32
 
-from tarry.errors import Missing, StoreError, TarryError
+from tarry.errors import Missing, StoreError, TarryError, Uncertain
 from tarry.live.buffers import (
     FATES,
     HEAD,
@@ -303,7 +303,7 @@ class Stored(Turns):
                 head = None
             self._rollback()
             if head is None or head.version > change.head.version:  # out of reach, or others have gone on
-                raise StoreError(
+                raise Uncertain(
                     f"{self.store.where} failed in a commit, and whether this call was stored is unknown: ask fate(id) "
                     "or status(). If it was, the same call again is recognised by its id, but hands out no row"
                 ) from error

@@ -92,12 +92,21 @@ class Made(BaseModel):
     rounds: int
 
 
+class Takes(BaseModel):
+    """What a session takes: gradients or values, how many numbers for each round, and how many a play has."""
+
+    feedback: str
+    size: int
+    dimension: int
+
+
 class MadeSession(Made):
     """A session that was made, or was there already, and why its player was chosen."""
 
     learner: str
     reason: str
     is_proved: bool
+    takes: Takes
 
 
 class Round(BaseModel):
@@ -186,6 +195,7 @@ class Status(BaseModel):
     kind: str
     capacity: int | None
     is_numbered: bool | None = Field(description="Whether rounds go by numbers or by ids; null before the first.")
+    takes: Takes | None = Field(description="Of a session: what it is told.")
     rounds: int
     pending: int
     tracked: int

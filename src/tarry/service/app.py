@@ -27,7 +27,7 @@ from tarry.service.joins import joins
 from tarry.service.metrics import Metrics
 from tarry.service.pages import add_console
 from tarry.service.planner import planner
-from tarry.service.problems import Problem, Refusal, answer_to
+from tarry.service.problems import COME_AGAIN, Problem, Refusal, answer_to
 from tarry.service.routing import SCHEME, Direct, needs, router_of
 from tarry.service.sessions import sessions
 from tarry.service.settings import Settings
@@ -58,7 +58,8 @@ def make_app(settings: Settings) -> Any:
         openapi_url=None,
         redirect_slashes=False,
     )
-    app.state.settings, app.state.metrics, app.state.streams = settings, metrics, 0
+    app.state.settings, app.state.metrics = settings, metrics
+    app.state.streams = app.state.exports = 0
     app.state.planning, app.state.one_plan = 0, asyncio.Lock()
     for router in (joins, sessions, events, planner, operations):
         app.include_router(router)
@@ -115,7 +116,7 @@ def _add_open_routes(app: FastAPI) -> None:
         try:
             await asyncio.to_thread(_reach, desks.store)
         except Exception as error:
-            return answer_to(Refusal(503, f"the store cannot be reached: {type(error).__name__}"))
+            return answer_to(Refusal(503, f"the store cannot be reached: {type(error).__name__}", COME_AGAIN))
         return JSONResponse({"status": "ready"})
 
     @app.get("/v1/openapi.json", include_in_schema=False)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 from tarry.errors import Missing, StoreError
 from tarry.live.base import StoredObject
 from tarry.live.stores import POWER, stored_names
-from tarry.service.problems import Refusal
+from tarry.service.problems import COME_AGAIN, Refusal
 
 T = TypeVar("T")
 _logger = logging.getLogger("tarry.service")
@@ -69,9 +69,9 @@ class Desk:
         A call that is about one id is made beside those about others, where the object has shards.
         """
         if self._is_closed:
-            raise Refusal(503, "this was just closed to make room: come again", {"retry-after": "1"})
+            raise Refusal(503, "this was just closed to make room: come again", COME_AGAIN)
         if self.waiting >= MOST_WAITING:
-            raise Refusal(503, f"{self.waiting} calls are waiting already: come again", {"retry-after": "1"})
+            raise Refusal(503, f"{self.waiting} calls are waiting already: come again", COME_AGAIN)
         lane = self.opened.lane_of(about[0]) if len(about) == 1 and about[0] is not None else 0
         answer: asyncio.Future[T] = self._loop.create_future()
         self.waiting += 1

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from itertools import islice
-from time import monotonic
-from typing import Annotated, Any
+from collections.abc import AsyncIterator, Sequence
+from time import monotonic, time
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Query, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic_core import to_json
 
+from tarry.errors import Missing, StoreError
 from tarry.live import LabelJoin, Session
+from tarry.live.encoding import id_of
 from tarry.live.plain import plain
 from tarry.service.bodies import NAME
 from tarry.service.desk import Desk, Event
@@ -23,9 +24,10 @@ from tarry.service.tokens import READ
 
 MEDIA = "text/event-stream"
 PAUSE = 0.25  # seconds between two events
-_OTHERS = 2.0  # seconds between two looks at what other processes have changed
+_OTHERS = 0.5  # seconds between two looks at what other processes have changed
 _ALIVE = 15.0  # seconds without a word after which a comment is sent
 _MOST = 500  # rows of one event
+_MOST_SLOTS = 2000  # beyond it calls of other processes are told by the status alone
 _MOST_STREAMS = 100  # of one process
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {"description": "Events `status` and `changes`.", "content": {MEDIA: {"schema": {"type": "string"}}}}
@@ -40,7 +42,7 @@ async def watch(request: Request, join: _Name = None, session: _Name = None) -> 
     """Send what happens to a join or session, as server-sent events.
 
     A `status` event comes at the start and whenever something has changed, a `changes` event with the calls since the
-    one before: at first the recent ones. Calls that other worker processes made are in the status, but not in changes.
+    one before: at first the recent ones. What other processes did is read from the store twice a second.
     """
     if (join is None) == (session is None):
         raise Refusal(422, "say whose events are wanted: join=NAME or session=NAME, one of the two")
@@ -56,38 +58,113 @@ async def watch(request: Request, join: _Name = None, session: _Name = None) -> 
 
 async def _stream(request: Request, desk: Desk, name: str) -> AsyncIterator[bytes]:
     guard = request.app.state.guard
-    seen, told, said = 0, 0.0, b""
+    seen, looked, spoke, said = 0, 0.0, monotonic(), b""
+    before: _Found | None = None
     request.app.state.streams += 1
     try:
         while not guard.is_draining and not await request.is_disconnected():
-            now = monotonic()
-            if desk.last != seen or now - told > _OTHERS:
-                news = [event for event in desk.history if event.number > seen]
-                seen, told = desk.last, now
-                text = to_json(plain(await status_facts(desk, name)), inf_nan_mode="null")
+            now, words = monotonic(), []
+            if desk.last != seen or now - looked > _OTHERS:
+                looked = now
+                try:
+                    facts, found = await _look(desk, name, before)
+                except (Missing, Refusal):
+                    return  # it was deleted, or closed to make room: who still wants it asks again
+                except StoreError:  # the store is away, and the next look will tell
+                    await asyncio.sleep(_OTHERS)
+                    continue
+                # Calls of this process that the look has found are noted by now, for they were made before it.
+                noted = [event for event in desk.history if event.number > seen]
+                others = _elsewhere(desk, before, found, noted)
+                seen, before, text = desk.last, found, to_json(plain(facts), inf_nan_mode="null")
                 if text != said:
                     said = text
-                    yield b"event: status\ndata: " + text + b"\n\n"
-                if news:
-                    yield b"event: changes\ndata: " + to_json(plain(_changes(news)), inf_nan_mode="null") + b"\n\n"
-                elif now - told > _ALIVE:
-                    yield b": alive\n\n"
+                    words.append(b"event: status\ndata: " + text + b"\n\n")
+                if others or noted:
+                    told = to_json(plain(_changes(noted, others)), inf_nan_mode="null")
+                    words.append(b"event: changes\ndata: " + told + b"\n\n")
+            if not words and now - spoke > _ALIVE:
+                words.append(b": alive\n\n")
+            for word in words:
+                spoke = now
+                yield word
             await asyncio.sleep(PAUSE)
     finally:
         request.app.state.streams -= 1
 
 
-def _changes(news: list[Event]) -> dict[str, Any]:
+class _Found(NamedTuple):
+    """What a look at the store has found: who waits, rounds so far, the newest of them, and what became of others."""
+
+    waiting: dict[Any, float]  # weights by id
+    rounds: int
+    newest: list[dict[str, Any]]
+    fates: dict[Any, str]
+
+
+async def _look(desk: Desk, name: str, before: _Found | None) -> tuple[dict[str, Any], _Found]:
+    """Return the status of an object, and what calls of other processes are told from."""
+    facts = await status_facts(desk, name)
+    if (facts["capacity"] or _MOST_SLOTS + 1) > _MOST_SLOTS:
+        return facts, _Found({}, 0, [], {})
+    opened: Any = desk.opened
+
+    def work() -> _Found:
+        waiting = {one.id: one.weight for one in opened.tracked()}
+        rounds = opened.ledger()["rounds"]
+        new = 0 if before is None else min(rounds - before.rounds, _MOST)
+        newest = opened.ledger(new)["last"][::-1] if new > 0 else []
+        gone = [] if before is None else [id for id in before.waiting if id not in waiting]
+        return _Found(waiting, rounds, newest, {id: opened.fate(id).name.lower() for id in gone})
+
+    return facts, await desk.call(work)
+
+
+def _elsewhere(desk: Desk, before: _Found | None, found: _Found, noted: list[Event]) -> list[dict[str, Any]]:
+    """Return what calls of other processes have done, as the store tells it, in rows of their own."""
+    if before is None:
+        return []
+    ours = {_key(row["id"]) for event in noted for row in _rows_of(event)}
+    made: dict[str, Any] = {"number": None, "at": time()}
+    rows = []
+    for one in found.newest:
+        id, fate = id_of(one["id"]) if one["id"] is not None else None, one["fate"]
+        if id is None or one["round"] <= before.rounds or _key(id) in ours:
+            continue
+        was_tracked = fate not in ("untracked", "saturated")
+        rows.append(made | {"what": "decided", "id": id, "tracked": was_tracked})
+        if id in found.waiting:
+            desk.note_tracked([id])
+        elif was_tracked:
+            rows.append(made | _ended(desk, id, fate, None))
+    gone = [(id, fate) for id, fate in found.fates.items() if _key(id) not in ours]
+    return rows + [made | _ended(desk, id, fate, before.waiting[id]) for id, fate in gone]
+
+
+def _ended(desk: Desk, id: Any, fate: str, weight: float | None) -> dict[str, Any]:
+    """Return how a stay ended; its weight is the one it would have had at the look before."""
+    if fate == "used":
+        what = "labelled" if desk.opened._kind == LabelJoin._kind else "told"
+        return {"what": what, "id": id, "answer": fate, "weight": weight, "label": None}
+    return {"what": "expired", "id": id, "answer": fate} if fate == "expired" else {"what": "released", "id": id}
+
+
+def _key(id: Any) -> str:
+    """Return an id as something to look up; 7 is not "7"."""
+    return repr(id)
+
+
+def _changes(noted: list[Event], others: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
     """Return calls as rows, the newest ones where there are many, and how many were left out."""
-    listed = [row for event in reversed(news) for row in _rows_of(event)]
-    forgotten = sum(event.rows - len(event.answers) for event in news)
-    return {"events": list(islice(listed, _MOST))[::-1], "left_out": max(0, len(listed) - _MOST) + forgotten}
+    rows = [*others, *(row for event in noted for row in _rows_of(event))]
+    forgotten = sum(event.rows - len(event.answers) for event in noted)
+    return {"events": rows[-_MOST:], "left_out": max(0, len(rows) - _MOST) + forgotten}
 
 
 def _rows_of(event: Event) -> list[dict[str, Any]]:
-    """Return what a call did, newest first."""
+    """Return what a call did."""
     made = {"number": event.number, "at": event.at}
-    return [made | row for row in reversed([row for one in event.answers for row in _READ[event.what](one)])]
+    return [made | row for one in event.answers for row in _READ[event.what](one)]
 
 
 def _decided(ticket: Any) -> list[dict[str, Any]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Annotated, Any
 
@@ -31,6 +32,7 @@ _LINES: dict[int | str, dict[str, Any]] = {
     200: {"description": "A line of JSON each: what it is, then the tracked rounds.", "content": {_NDJSON: {}}}
 }
 _MOST_LISTED = 200
+_MOST_EXPORTS = 8  # at once, of one process
 
 
 def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> None:
@@ -94,9 +96,12 @@ def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> Non
         payloads: Annotated[bool, Query(description="Payloads as they are instead of sizes.")] = False,
     ) -> Response:
         """Send everything that is kept, a line of JSON each: configuration and status, then the tracked rounds."""
-        desk = await desk_of(request, kind, name)
-        found = await desk.call(partial(desk.opened.export, payloads=payloads))
-        return StreamingResponse(_lines_of(found), media_type=_NDJSON)
+        desk, state = await desk_of(request, kind, name), request.app.state
+        if state.exports >= _MOST_EXPORTS:  # each is in memory until it is read
+            raise Refusal(503, f"{state.exports} exports are being sent already: come again", {"retry-after": "5"})
+        with _counted(state):
+            found = await desk.call(partial(desk.opened.export, payloads=payloads))
+        return StreamingResponse(_lines_of(found, state), media_type=_NDJSON)
 
     @router.post("/{name}/expire", response_model=answers.Receipts, responses=WRITING, openapi_extra=needs(WRITE))
     async def expire(request: Request, name: Name, body: bodies.IdList) -> Response:
@@ -138,15 +143,27 @@ async def status_facts(desk: Desk, name: str) -> dict[str, Any]:
         "kind": opened._kind,
         "capacity": opened.capacity,
         "is_numbered": is_numbered,
+        "takes": getattr(opened, "takes", None),
     }
     return {**facts, **found._asdict()}
 
 
-async def _lines_of(found: dict[str, Any]) -> AsyncIterator[bytes]:
+async def _lines_of(found: dict[str, Any], state: Any) -> AsyncIterator[bytes]:
     """Yield an export as lines of JSON."""
-    tracked = found.pop("tracked")
-    for line in (found, *tracked):
-        yield to_json(plain(line), inf_nan_mode="null") + b"\n"
+    with _counted(state):
+        tracked = found.pop("tracked")
+        for line in (found, *tracked):
+            yield to_json(plain(line), inf_nan_mode="null") + b"\n"
+
+
+@contextmanager
+def _counted(state: Any) -> Iterator[None]:
+    """Count an export that is being made or sent."""
+    state.exports += 1
+    try:
+        yield
+    finally:
+        state.exports -= 1
 
 
 def ids_of(given: list[Any]) -> list[Any]:

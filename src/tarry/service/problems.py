@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi.responses import Response
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import to_json
 
-from tarry.errors import ArgumentError, Mismatch, Missing, StoreError, TarryError
+from tarry.errors import ArgumentError, Mismatch, Missing, StoreError, TarryError, Uncertain
 from tarry.live.values import brief
 
 MEDIA = "application/problem+json"
+COME_AGAIN = {"retry-after": "1"}  # seconds
 _TITLES = {
     400: "The request cannot be read",
     401: "A token is needed",
@@ -43,6 +44,7 @@ class Problem(BaseModel):
     name: str | None = None
     value: str | None = None
     remedy: str | None = None
+    is_stored: str | None = Field(None, description="`unknown` where the store was lost in the middle of a commit.")
     request_id: str | None = None
 
 
@@ -88,7 +90,8 @@ def as_refusal(error: Exception) -> Refusal:
     if isinstance(error, Mismatch):
         return Refusal(409, str(error))
     if isinstance(error, StoreError):
-        return Refusal(503, str(error), {"retry-after": "1"})
+        parts = {"is_stored": "unknown"} if isinstance(error, Uncertain) else {}
+        return Refusal(503, str(error), COME_AGAIN, **parts)
     if isinstance(error, (ValueError, TypeError, TarryError)):
         return Refusal(422, str(error))
     raise error

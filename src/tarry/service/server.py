@@ -12,14 +12,21 @@ from functools import partial
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from tarry.service.app import make_app
+from tarry.service.problems import MEDIA, body_of
 from tarry.service.settings import Settings
 
 _MOST_HEADERS = 64 << 10  # bytes
+_MOST_START = 30  # seconds for a worker to come up on a busy machine; one that takes longer is begun anew
 _SHARED = "PROMETHEUS_MULTIPROC_DIR"
+_UNREADABLE = {
+    400: "this is no request of HTTP/1.1, or ends in the middle: see RFC 9112",
+    408: "the headers did not come in time: send them again",
+    431: f"headers have at most {_MOST_HEADERS} bytes: send fewer",
+}
 
 
 class Patient(HttpToolsProtocol):
@@ -27,7 +34,6 @@ class Patient(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._unread = 0
         self._await_headers()
 
     def data_received(self, data: bytes) -> None:
@@ -36,25 +42,51 @@ class Patient(HttpToolsProtocol):
         self._unread += len(data)
         super().data_received(data)
         if self._deadline is not None and self._unread > _MOST_HEADERS:
-            self.transport.close()
+            self._refuse(431)
 
     def on_headers_complete(self) -> None:
         self._stop_waiting()
+        # What came at once may be headers and body, and is rarely worth a closer look.
+        if self._unread > _MOST_HEADERS:
+            size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+            if size > _MOST_HEADERS:
+                self._refuse(431)
+                raise ValueError("the headers are too large")  # so that nothing more of it is read
         super().on_headers_complete()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Return whether to answer a request that is here whole, though no other will follow on its connection."""
+        cycle = self.cycle
+        is_whole = cycle is not None and not cycle.more_body and not cycle.response_started
+        if is_whole and self.transport.get_extra_info("sslcontext") is None:  # TLS has no half that stays open
+            cycle.keep_alive = False
+            return True
+        return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
         super().connection_lost(exc)
 
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400)
+
     def _await_headers(self) -> None:
         self._unread = 0
         patience = getattr(self.config, "patience", Wanted.patience)
-        self._deadline: asyncio.TimerHandle | None = self.loop.call_later(patience, self.transport.close)
+        self._deadline: asyncio.TimerHandle | None = self.loop.call_later(patience, self._refuse, 408)
 
     def _stop_waiting(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _refuse(self, status: int) -> None:
+        """Say what is wrong with a request that cannot be read, if one has begun, and close the connection."""
+        if self._unread and not self.transport.is_closing():
+            body = body_of(status, _UNREADABLE[status])
+            head = f"content-type: {MEDIA}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+            self.transport.write(STATUS_LINE[status] + head.encode() + body)
+        self.transport.close()
 
 
 class Wanted(uvicorn.Config):
@@ -104,6 +136,7 @@ def serve(settings: Settings) -> None:
         limit_concurrency=settings.connections,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=settings.drain,
+        timeout_worker_healthcheck=_MOST_START,
         ssl_certfile=settings.certificate,
         ssl_keyfile=settings.key,
     )

@@ -54,6 +54,8 @@ async def tell(request: Request, name: Name, body: bodies.Tells) -> Response:
         told = await desk.call(partial(desk.opened.tell, id, gradient=body.gradient, value=body.value))
         return receipts(desk, "told", receipts_of([id], [told]))
     rows, known = body.feedback, {f"{word}s": column(body.feedback, word) for word in ("gradient", "value")}
+    if not rows:  # nothing is of the kind that the session takes
+        known = {f"{desk.opened.takes.feedback}s": []}
     told = await desk.call(partial(desk.opened.tell_many, ids_of([row.id for row in rows]), **known))
     return receipts(desk, "told", told, "receipts")
 
@@ -81,6 +83,7 @@ async def make_session(request: Request, name: Name, body: bodies.NewSession) ->
     rounds = (await desk.call(desk.opened.status)).rounds
     members = {"learner": type(chosen.learner).__name__, "scheduler": type(chosen.scheduler).__name__}
     said = {"name": name, "made": is_new, "capacity": body.capacity, "rounds": rounds, **members}
+    said["takes"] = desk.opened.takes
     return answer(said | {"reason": chosen.reason, "is_proved": chosen.is_proved}, 201 if is_new else 200)
 
 

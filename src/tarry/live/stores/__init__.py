@@ -13,6 +13,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from tarry.errors import StoreError
 from tarry.live.buffers import Chunk
 from tarry.live.encoding import ItemRow
 
@@ -176,6 +177,8 @@ def stored_names(url: str) -> list[str]:
         return []
     try:
         return without_shards(store.names())
+    except store.errors as error:
+        raise StoreError(store.explain(error)) from error
     finally:
         store.close()
 

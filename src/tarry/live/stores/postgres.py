@@ -16,6 +16,8 @@ from tarry.live.stores import CLOSED, LATER, OLD, PATIENCE, PROCESS, Change, wit
 
 try:
     import psycopg
+
+    from tarry.live.stores.connections import Connection, pool_of
 except ImportError as error:
     raise StoreError("a postgresql:// store needs psycopg: pip install 'tarry[postgres]'") from error
 
@@ -32,12 +34,7 @@ _SCHEMA = (
         for region in REGIONS
     ),
 )
-# A process that has stopped in the middle of a call must not keep the others waiting for ever.
-_SETTINGS = (
-    "SELECT set_config('client_min_messages', 'warning', false), set_config('synchronous_commit', %s, false), "
-    "set_config('lock_timeout', %s, false), set_config('idle_in_transaction_session_timeout', %s, false)"
-)
-_inherited: list[Any] = []  # connections of a parent process, which must not be closed here
+_inherited: list[Any] = []  # what a parent process has open, which must not be closed here
 
 
 class Postgres:
@@ -53,32 +50,24 @@ class Postgres:
         self._commit_mode = "off" if durability == PROCESS else "on"
         self._number: int | None = None
         self._is_closed = False
+        self._held: Connection | None = None  # while a transaction is under way
         self._upgrades, self.was_format = upgrade, FORMAT
+        self._pool = pool_of(url, self._commit_mode)
         try:
-            self._connect()
-            try:
-                self._has_tables = self._check_tables(must_exist)
-            except BaseException:
-                self.close()
-                raise
-        except psycopg.Error as error:
-            raise StoreError(self.explain(error)) from None  # its own text may quote the password
-
-    def _connect(self) -> None:
-        database = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
-        try:
-            database.execute(_SETTINGS, (self._commit_mode, f"{1000 * PATIENCE:.0f}", f"{500 * PATIENCE:.0f}"))
-        except BaseException:
-            database.close()
+            self._has_tables = self._check_tables(must_exist)
+            self._let_go()
+        except BaseException as error:
+            self.close()
+            if isinstance(error, psycopg.Error):
+                raise StoreError(self.explain(error)) from None  # its own text may quote the password
             raise
-        self._process, self._database = os.getpid(), database
 
     def _check_tables(self, must_exist: bool) -> bool:
         """Return whether there are tables of this format; those of an earlier one are brought to it if asked for.
 
         Whoever opens a session needs no right to make tables, and leaves none.
         """
-        run = self._database.execute
+        run = self._ready().execute
         found = run("SELECT to_regclass('tarry_format') IS NOT NULL").fetchone()
         written = run("SELECT version FROM tarry_format").fetchone() if found and found[0] else None
         if written is None:
@@ -95,8 +84,8 @@ class Postgres:
         return True
 
     def _make_tables(self) -> None:
-        with self._database.transaction():
-            run = self._database.execute
+        with self._ready().transaction():
+            run = self._ready().execute
             run("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             for statement in _SCHEMA:
                 run(statement)
@@ -106,8 +95,8 @@ class Postgres:
 
     def _upgrade(self) -> None:
         """Bring tables of an earlier format to this one, in one transaction; the first had a table of heads."""
-        with self._database.transaction():
-            run = self._database.execute
+        with self._ready().transaction():
+            run = self._ready().execute
             run("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             written = run("SELECT version FROM tarry_format").fetchone()
             if written is None or written[0] >= FORMAT:
@@ -129,26 +118,40 @@ class Postgres:
             run("DROP TABLE IF EXISTS tarry_heads")
             run("UPDATE tarry_format SET version = %s", (FORMAT,))
 
-    def _ready(self) -> psycopg.Connection[Any]:
+    def _ready(self) -> Connection:
+        """Return the connection of the transaction under way, or one to begin with."""
         if self._is_closed:
             raise StoreError(CLOSED)
-        is_inherited = self._process != os.getpid()  # a connection does not survive a fork
-        if is_inherited:
-            _inherited.append(self._database)
-        if is_inherited or self._database.closed:  # lost: whatever was not committed is gone with it
-            self._connect()
-        return self._database
+        if self._pool.process != os.getpid():
+            _inherited.append((self._pool, self._held))
+            self._pool, self._held = pool_of(self.url, self._commit_mode), None
+        if self._held is None:
+            self._held = self._pool.take()
+        return self._held
+
+    def _let_go(self) -> None:
+        """Hand the connection back where no transaction is under way; a broken one is closed."""
+        held = self._held
+        if held is not None and (held.closed or not held.info.transaction_status):
+            self._held = None
+            self._pool.give(held)
 
     def names(self) -> list[str]:
         if not self._has_tables:
             return []
-        return [row[0] for row in self._ready().execute("SELECT name FROM tarry_sessions ORDER BY number")]
+        try:
+            return [row[0] for row in self._ready().execute("SELECT name FROM tarry_sessions ORDER BY number")]
+        finally:
+            self._let_go()
 
     def configuration(self) -> tuple[str, int] | None:
         if not self._has_tables:
             return None
         wanted = "SELECT number, configuration, checksum FROM tarry_sessions WHERE name = %s"
-        found = self._ready().execute(wanted, (self.name,)).fetchone()
+        try:
+            found = self._ready().execute(wanted, (self.name,)).fetchone()
+        finally:
+            self._let_go()
         if found is None:
             return None
         self._number, text, checksum = found
@@ -182,17 +185,18 @@ class Postgres:
         return Chunk(HEAD, *found)
 
     def rollback(self) -> None:
-        if self._process != os.getpid():  # the transaction is the parent's own, and so is the connection
+        if self._held is None or self._pool.process != os.getpid():  # else it is the parent's own, with its connection
             return
         try:
-            if not self._database.closed and self._database.info.transaction_status:
-                self._database.execute("ROLLBACK")
+            if not self._held.closed and self._held.info.transaction_status:
+                self._held.execute("ROLLBACK")
         except psycopg.Error:  # the end of a connection is the end of its transaction too
-            self._database.close()
+            self._held.close()
+        self._let_go()
 
     def chunks(self, region: str, since: int, numbers: range | None = None) -> Iterator[Chunk]:
         first, last = (0, 1 << 40) if numbers is None else (numbers.start, numbers.stop - 1)
-        found = self._database.execute(
+        found = self._ready().execute(
             f"SELECT chunk, version, checksum, data FROM tarry_{region} "
             "WHERE session = %s AND chunk BETWEEN %s AND %s AND version > %s ORDER BY chunk",
             (self._number, first, last, since),
@@ -203,14 +207,14 @@ class Postgres:
 
     def row(self, t: int) -> ItemRow | None:
         wanted = "SELECT body, play, payload, checksum FROM tarry_items WHERE session = %s AND round = %s"
-        found = self._database.execute(wanted, (self._number, t), binary=True).fetchone()
+        found = self._ready().execute(wanted, (self._number, t), binary=True).fetchone()
         return None if found is None else ItemRow(*found)
 
     def commit(self, change: Change) -> None:
-        cursor = self._database.cursor()
+        cursor = self._ready().cursor()
         gone = [t for t, row in change.rows.items() if row is None]
         kept = [(self._number, t, *row) for t, row in change.rows.items() if row is not None]
-        with self._database.pipeline():
+        with self._ready().pipeline():
             if change.configuration is not None:
                 cursor.execute(_RECONFIGURE, (*change.configuration, self._number))
                 for region in REGIONS:
@@ -224,22 +228,29 @@ class Postgres:
             if kept:
                 cursor.executemany(_KEEP, kept)
             cursor.execute("COMMIT")
+        self._let_go()
 
     def remove(self) -> None:
         if self.configuration() is None:
             return
         with self._ready().transaction():
-            run = self._database.execute
+            run = self._ready().execute
             # Whoever writes holds the head: the end of that call is waited for.
             run("SELECT 1 FROM tarry_state WHERE session = %s AND chunk = %s FOR UPDATE", (self._number, HEAD))
             for table in (*REGIONS, "items"):
                 run(f"DELETE FROM tarry_{table} WHERE session = %s", (self._number,))
             run("DELETE FROM tarry_sessions WHERE number = %s", (self._number,))
+        self._let_go()
 
     def close(self) -> None:
+        if self._is_closed or self._pool.process != os.getpid():
+            self._is_closed = True
+            return
         self._is_closed = True
-        if self._process == os.getpid():
-            self._database.close()
+        if self._held is not None:
+            self._held.close()  # which ends a transaction that is under way
+            self._let_go()
+        self._pool.leave()
 
     def explain(self, error: Exception) -> str:
         said = self._without_secrets(str(error)).strip()

@@ -68,9 +68,9 @@ export async function showObject(place, signal, kind, name) {
       const id = idText(event.id), at = 1000 * event.at, stay = known.stays.get(id);
       if (event.what === "decided" && event.tracked && !stay) known.stays.set(id, { id, from: at, until: null, end: "waits", weight: 1 });
       if (event.what === "released" && stay) Object.assign(stay, { until: at, end: "given up" });
-      if (["labelled", "told"].includes(event.what) && event.weight) {
-        known.arrivals.push({ at, weight: event.weight, id });
-        if (stay) Object.assign(stay, { until: at, end: "feedback", weight: event.weight });
+      if (["labelled", "told"].includes(event.what) && (event.weight || event.answer === "used")) {
+        if (event.weight) known.arrivals.push({ at, weight: event.weight, id });
+        if (stay) Object.assign(stay, { until: at, end: "feedback", weight: event.weight || stay.weight });
       }
       if (event.what === "expired" && stay) Object.assign(stay, { until: at, end: "given up" });
       known.calls.unshift(event);

@@ -1,0 +1,227 @@
+"""Requests that no honest client makes: a clear answer or a closed connection, in bounded memory, nothing changed."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from contextlib import ExitStack, suppress
+
+import psutil
+import pytest
+from serving import Served
+
+LIMIT = 100_000  # bytes of a body
+
+
+@pytest.fixture(scope="module")
+def rude(tmp_path_factory):
+    """A server of little patience, with a join of no decisions, which every test leaves so."""
+    served = Served(tmp_path_factory.mktemp("rude"), patience=1.0, max_body=LIMIT, durability="process")
+    served.call("POST", "/v1/joins/a", {"capacity": 4})
+    yield served
+    assert served.call("GET", "/v1/joins/a/status")[1]["rounds"] == 0
+    served.stop()
+    assert "Traceback" not in served.log()
+
+
+def head_of(served, verb="decide", *more):
+    lines = [f"POST /v1/joins/a/{verb} HTTP/1.1", "Host: x", f"Authorization: Bearer {served.token}", *more]
+    return "\r\n".join(lines).encode() + b"\r\n"
+
+
+def connected(served):
+    return socket.create_connection(("127.0.0.1", served.port), timeout=20)
+
+
+def heard(line):
+    """The status and the body of what comes back until the connection ends; 0 where nothing does."""
+    said = b""
+    try:
+        while chunk := line.recv(65536):
+            said += chunk
+    except ConnectionResetError:
+        pass
+    head, _, body = said.partition(b"\r\n\r\n")
+    return int(head.split()[1]) if head else 0, body
+
+
+def sent(served, *parts, is_half=False, pause=0.0):
+    with connected(served) as line:
+        try:
+            for part in parts:
+                line.sendall(part)
+                time.sleep(pause)
+            if is_half:
+                line.shutdown(socket.SHUT_WR)
+        except (ConnectionResetError, BrokenPipeError):  # refused before all of it was sent
+            pass
+        return heard(line)
+
+
+CHUNKED = b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+LONG = b"2710\r\n" + b"[" * 10_000 + b"\r\n"
+BODIES = {
+    "announced and too long": (b"Content-Length: 100000000\r\n\r\n", 413),
+    "of a length below nought": (b"Content-Length: -3\r\n\r\n{}", 400),
+    "of two lengths": (b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400),
+    "with a length and in chunks": (b"Content-Length: 3\r\n" + CHUNKED + b"2\r\n{}\r\n0\r\n\r\n", 400),
+    "that never ends": (b"Content-Length: 100\r\n\r\n{", 408),
+    "compressed": (b"Content-Encoding: gzip\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", 415),
+    "in chunks of no number": (CHUNKED + b"zz\r\n{}\r\n0\r\n\r\n", 400),
+    "in chunks longer than they say": (CHUNKED + b"1\r\n{}\r\n0\r\n\r\n", 400),
+    "in a chunk that never ends": (CHUNKED + b"ffff\r\n{", 408),
+    "in chunks without an end": (CHUNKED + b"1\r\n{\r\n", 408),
+    "in too many chunks": (CHUNKED + LONG * 15, 413),
+    "in a huge chunk": (CHUNKED + b"fffffffff\r\n" + b"[" * 200_000, 413),
+    "in chunks, and no JSON": (CHUNKED + b"1\r\n{\r\n0\r\n\r\n", 400),
+}
+
+
+@pytest.mark.parametrize("what", BODIES)
+def test_bodies(rude, what):
+    rest, expected = BODIES[what]
+    status, body = sent(rude, head_of(rude) + rest)
+    assert status == expected
+    assert json.loads(body)["status"] == expected
+
+
+def test_chunks_that_come_slowly_end_in_time(rude):
+    """However many there are: patience is with the whole body, not with each chunk."""
+    began = time.monotonic()
+    with connected(rude) as line:
+        line.sendall(head_of(rude) + CHUNKED)
+        for _ in range(8):
+            line.sendall(b"1\r\n[\r\n")
+            time.sleep(0.1)
+        status, _ = heard(line)
+    assert (status, time.monotonic() - began < 10) == (408, True)
+
+
+def test_an_honest_body_in_chunks_is_read(rude):
+    chunks = b'8;a=b\r\n{"ids": \r\n7\r\n["a"]} \r\n0\r\nx: y\r\n\r\n'
+    status, body = sent(rude, head_of(rude, "fate") + CHUNKED + chunks)
+    assert (status, json.loads(body)["fates"]) == (200, [{"id": "a", "fate": "unknown"}])
+
+
+HEADS = {
+    "never ends": (b"GET /healthz HTTP/1.1\r\nHost: x\r\n", 408),
+    "comes a letter at a time": (b"GET", 408),
+    "is nonsense": (b"\x16\x03\x01\x02\x00nonsense\r\n\r\n", 400),
+    "has an endless address": (b"GET /" + b"a" * 200_000, 431),
+    "has a long address": (b"GET /healthz?" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n", 431),
+    "has a huge header": (b"GET /healthz HTTP/1.1\r\nx: " + b"y" * 100_000 + b"\r\n\r\n", 431),
+    "has many headers": (b"GET /healthz HTTP/1.1\r\n" + b"x: y\r\n" * 50_000 + b"\r\n", 431),
+    "has a folded header": (b"GET /healthz HTTP/1.1\r\nx: a\r\n b\r\n\r\n", 400),
+    "has a header with a nought": (b"GET /healthz HTTP/1.1\r\nx: a\0b\r\n\r\n", 400),
+}
+
+
+@pytest.mark.parametrize("what", HEADS)
+def test_heads(rude, what):
+    text, expected = HEADS[what]
+    status, body = sent(rude, text)
+    # A connection that is closed while its client still sends may lose the answer on the way.
+    assert status == expected or (len(text) > 65536 and status == 0)
+    assert not body or json.loads(body)["status"] == expected
+
+
+def test_silence_is_answered_by_silence(rude):
+    began = time.monotonic()
+    assert sent(rude) == (0, b"")
+    assert 0.9 < time.monotonic() - began < 10
+
+
+def test_half_closed_connections(rude):
+    """A whole request is answered though its client sends no more; half a one is not waited for."""
+    body = b'{"ids": ["a"]}'
+    whole = head_of(rude, "fate", f"Content-Length: {len(body)}") + b"\r\n" + body
+    began = time.monotonic()
+    assert sent(rude, whole, is_half=True)[0] == 200
+    assert sent(rude, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", is_half=True)[0] == 200
+    assert sent(rude, whole[:-3], is_half=True)[0] == 0
+    assert time.monotonic() - began < 0.9
+
+
+TOKENS = [b"", b"Bearer", b"Bearer ", b"Bearer \xff\xfe", b"Bearer a\tb", b"Bearer " + b"z" * 60_000, b"Bearer {0}"]
+TOKENS += [b"Bearer ' OR '1'='1", b"Bearer ../../tokens.toml", b"Basic {token}", b"Bearer{token}", b"Bearer {token}x"]
+TOKENS += [b"Bearer {token} {token}", b"Bearer {token}, Bearer {token}", b"Bearer {name}"]
+
+
+@pytest.mark.parametrize("given", TOKENS, ids=range(len(TOKENS)))
+def test_tokens(rude, given):
+    text = given.replace(b"{token}", rude.token.encode()).replace(b"{name}", b"test")
+    request = b"GET /v1/joins HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: " + text + b"\r\n\r\n"
+    status, body = sent(rude, request)
+    assert (status, json.loads(body)["title"]) == (401, "A token is needed")
+    assert rude.token not in body.decode() + rude.log()
+
+
+def test_many_clients_that_never_end_keep_no_one_waiting(rude):
+    before = memory_of(rude)
+    with ExitStack() as lines:
+        for k in range(200):
+            line = lines.enter_context(connected(rude))
+            line.sendall(
+                head_of(rude)[:30] if k % 2 else head_of(rude) + b"Content-Length: 99999\r\n\r\n{" + b" " * 50_000
+            )
+        began = time.monotonic()
+        assert rude.call("POST", "/v1/joins/a/fate", {"ids": ["a"]})[0] == 200
+        assert time.monotonic() - began < 5
+    assert memory_of(rude) - before < 60 << 20
+
+
+def memory_of(served):
+    return psutil.Process(served.process.pid).memory_info().rss
+
+
+def test_large_bodies_at_once(tmp_path):
+    """Bodies beyond the memory that there is for all of them are refused."""
+    served = Served(tmp_path, durability="process")
+    try:
+        served.call("POST", "/v1/joins/a", {"capacity": 64})
+        before, answers = memory_of(served), []
+        with ExitStack() as lines:
+            open_lines = [lines.enter_context(connected(served)) for _ in range(16)]
+            for line in open_lines:
+                with suppress(OSError):
+                    line.sendall(head_of(served) + b"Content-Length: 8000000\r\n\r\n" + b" " * 7_999_999)
+            time.sleep(0.5)
+            assert memory_of(served) - before < 200 << 20
+            for line in open_lines:
+                line.settimeout(0.2)
+                try:
+                    answers.append(line.recv(20)[9:12])
+                except TimeoutError:  # one that is waited for
+                    answers.append(b"")
+                except ConnectionResetError:
+                    answers.append(b"503")
+        assert 6 <= answers.count(b"") <= 8
+        assert answers.count(b"503") == 16 - answers.count(b"")
+    finally:
+        served.stop()
+
+
+def test_exports_that_no_one_reads(tmp_path):
+    """Each is in memory until it is read, so that there are few at once; whoever has gone makes room."""
+    served = Served(tmp_path, durability="process")
+    try:
+        served.call("POST", "/v1/joins/a", {"capacity": 64})
+        for i in range(16):
+            body = {"id": f"d{i}", "features": "x" * (1 << 20)}
+            assert served.call("POST", "/v1/joins/a/decide", body)[0] == 200
+        before = memory_of(served)
+        asked = head_of(served).replace(b"POST", b"GET").replace(b"decide", b"export?payloads=true") + b"\r\n"
+        with ExitStack() as lines:
+            answers = []
+            for _ in range(30):
+                line = lines.enter_context(connected(served))
+                line.sendall(asked)
+                answers.append(line.recv(20)[9:12])
+            assert answers == [b"200"] * 8 + [b"503"] * 22
+            assert memory_of(served) - before < 400 << 20  # 30 of them would take 600
+            assert served.call("POST", "/v1/joins/a/fate", {"ids": ["a"]})[0] == 200
+        time.sleep(0.5)
+        assert len(served.call("GET", "/v1/joins/a/export?payloads=true")[1].splitlines()) == 17
+    finally:
+        served.stop()
