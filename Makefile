@@ -7,6 +7,7 @@
 # studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1 with its controls, quick: fails unless every line comes out as it should (a minute or two)
 # docs: the documentation as a site, out/site/index.html; a warning is an error
+# test-spark: the Spark adapter on Spark itself, in local mode, with Debian's Java; the other checks do without
 # test-torch: the PyTorch adapter, and losses in PyTorch and JAX, on these themselves; the other checks do without
 PYTHON ?= python3
 VENV := .venv
@@ -17,7 +18,7 @@ INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 # The environment and Debian's packages are set up side by side.
 READY := $(MAKE) --no-print-directory --jobs=2 setup system
 
-.PHONY: setup system demo test test-all test-oldest studies table1 test-torch crash fuzz soak bench docs clean
+.PHONY: setup system demo test test-all test-oldest studies table1 test-spark test-torch crash fuzz soak bench docs clean
 
 setup: $(VENV)/.ready
 
@@ -40,6 +41,11 @@ $(VENV)/.ready-bench: $(VENV)/.ready
 
 $(VENV)/.ready-torch: $(VENV)/.ready
 	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[torch,jax]'
+	@touch $@
+
+$(VENV)/.ready-spark: $(VENV)/.ready
+	@$(PYTHON) tests/support/system.py openjdk-17-jre-headless
+	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[spark]'
 	@touch $@
 
 $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
@@ -86,6 +92,9 @@ soak: setup
 
 test-torch: $(VENV)/.ready-torch
 	@$(BIN)/python -c 'import torch, jax' && $(BIN)/python -m pytest tests/adapters/test_torch.py tests/game/test_in_step.py
+
+test-spark: $(VENV)/.ready-spark
+	@$(BIN)/python -c 'import pyspark' && NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/adapters/test_spark.py tests/test_docs.py -k 'spark and not script'
 
 bench: $(VENV)/.ready-bench
 	@$(BIN)/python -m benchmarks

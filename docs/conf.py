@@ -44,7 +44,7 @@ suppress_warnings = ["myst.header"]  # some pages begin below the first level
 # Rooms in the order in which a reader meets them.
 ROOMS = ("live", "game", "players", "learners", "schedulers", "rates", "domains", "losses", "delays", "planning")
 ROOMS += ("experiments", "reports", "adapters", "testing", "theory", "errors")
-ADAPTERS = ("river", "sklearn", "torch", "vw", "gym")
+ADAPTERS = ("river", "sklearn", "torch", "spark", "vw", "gym")
 
 
 def public_names(module: Any) -> list[str]:

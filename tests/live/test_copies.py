@@ -72,11 +72,64 @@ def test_copies_of_random_histories_go_on_alike(rules, before, after):
     twins = [original.copy_to(Memory()), by_lines(original, Memory())]
     expected = whole(original)
     assert all(whole(twin) == expected for twin in twins)
+    in_memory = tarry.LabelJoin.from_bytes(original.to_bytes())
+    for _ in range(2):  # what was not touched goes on as bytes
+        in_memory = tarry.LabelJoin.from_bytes(in_memory.to_bytes())
+    assert in_memory.to_bytes() == original.to_bytes()
+    twins.append(in_memory)
     for moment, step in enumerate(after, len(before)):
         answer = act(original, step, moment, rules)
         assert all(act(twin, step, moment, rules) == answer for twin in twins)
     expected = whole(original)
-    assert all(whole(twin) == expected for twin in twins)
+    assert all(whole(twin) == expected for twin in twins[:2])
+    assert in_memory.to_bytes() == original.to_bytes()
+
+
+def test_a_session_goes_on_from_bytes():
+    learner = tarry.learners.DWFTBL(tarry.domains.Ball(2), rate=0.05, smoothing=0.3)
+    session = tarry.Session(learner, capacity=4, rng=1)
+    for t in range(1, 40):
+        session.ask(f"r{t}")
+        session.tell(f"r{max(1, t - 3)}", value=t / 40)
+    twin = tarry.Session.from_bytes(session.to_bytes())
+    for t in range(40, 60):
+        assert repr(session.ask(f"r{t}")) == repr(twin.ask(f"r{t}"))
+        assert session.tell(f"r{t - 3}", value=0.1) == twin.tell(f"r{t - 3}", value=0.1)
+    assert session.to_bytes() == twin.to_bytes()
+
+
+def test_a_tracked_decision_older_than_the_memory_is_found_after_bytes():
+    join = tarry.LabelJoin(2, rng=1, memory=5, scheduler=tarry.schedulers.DropNewest())
+    for i in range(20):
+        join.decide({"i": i}, id=f"d{i}")
+    twin = tarry.LabelJoin.from_bytes(join.to_bytes())
+    row = join.label("d0", 1)
+    assert row is not None
+    assert twin.label("d0", 1) == row
+
+
+def test_a_join_with_shards_knows_its_next_end_and_has_no_bytes():
+    join = tarry.LabelJoin(4, shards=2, window=10, rng=1)
+    assert join.next_due() is None
+    for i in range(6):
+        join.decide(id=f"d{i}", at=i)
+    assert join.next_due() == min(one.ends for one in join.tracked())
+    with pytest.raises(ValueError, match="is several, each with its bytes"):
+        join.to_bytes()
+
+
+def test_bytes_that_are_no_copy_are_refused():
+    join = tarry.LabelJoin(3, rng=1)
+    join.decide({"x": 1})
+    data = join.to_bytes()
+    for other in (b"", data[:-1], data[:20] + b"?" + data[21:], b"tarry" * 9):
+        with pytest.raises(StoreError, match="no whole copy of Tarry's: give what to_bytes returned"):
+            tarry.LabelJoin.from_bytes(other)
+    with pytest.raises(StoreError, match="this is a join, not a session"):
+        tarry.Session.from_bytes(data)
+    join.decide({"x": {1, 2}})
+    with pytest.raises(ValueError, match="features"):
+        join.to_bytes()
 
 
 @pytest.mark.parametrize("rules", RULES[:4], ids=str)

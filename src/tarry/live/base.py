@@ -17,7 +17,7 @@ from tarry.errors import Missing, StoreError, TarryError
 from tarry.kernel import make_seed
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
 from tarry.live.configuration import JOIN, SESSION, SHARDS, Configuration, check_same, parse, settled
-from tarry.live.copies import Copy, copy_of, lines_of, read_copy, sections_of
+from tarry.live.copies import Copy, copy_of, lines_of, packed, read_copy, restored, sections_of, unpacked
 from tarry.live.encoding import Rows, as_id
 from tarry.live.status import Status, Waiting, export_of, ledger_of, status_of, tracked_of
 from tarry.live.stores import MAIN, POWER, Store, open_store, shard_name, without_password, without_shards
@@ -201,6 +201,39 @@ class StoredObject:
         copy, player = self._turns.look(copy_of, self._tracker), self._tracker.configuration.player
         return self._imported_alone(copy, store, name, durability, player)
 
+    def to_bytes(self) -> bytes:
+        """Return everything as bytes, for :meth:`from_bytes`: what a stream engine keeps as the state of a key."""
+        return packed(self._turns.look(partial(copy_of, with_facts=False), self._tracker))
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes, *, player: Player | None = None, members: Mapping[str, type] | None = None
+    ) -> Self:
+        """Return what :meth:`to_bytes` gave, in memory: it goes on from there, bit for bit.
+
+        >>> from tarry import LabelJoin
+        >>> join = LabelJoin(capacity=64, rng=1)
+        >>> data = [join.decide({"age": 41}).id, join.to_bytes()][1]
+        >>> LabelJoin.from_bytes(data).label(1, 0) == join.label(1, 0)
+        True
+        """
+        copy = unpacked(data)
+        plain, stored = cls._parsed(copy, player, members)
+        opened = cls.__new__(cls)
+        opened._take(Turns(restored(copy, plain, stored)))
+        return opened
+
+    @classmethod
+    def _parsed(
+        cls, copy: Copy, player: Player | None, members: Mapping[str, type] | None
+    ) -> tuple[dict[str, Any], Configuration]:
+        """Return the configuration of a copy, as plain values and built; raise StoreError about another kind's."""
+        found = copy.configuration, crc32(copy.configuration.encode())
+        plain, stored = parse(found, "what was exported", player, members)
+        if stored.kind != cls._kind:
+            raise StoreError(f"this is a {stored.kind}, not a {cls._kind}; nothing was changed")
+        return plain, stored
+
     def export_lines(self) -> Iterator[dict[str, Any]]:
         """Yield everything as JSON objects, one for each line of a file that :meth:`import_from` takes."""
         return lines_of(self._turns.look(copy_of, self._tracker))
@@ -247,9 +280,7 @@ class StoredObject:
         members: Mapping[str, type] | None = None,
     ) -> Self:
         found = copy.configuration, crc32(copy.configuration.encode())
-        plain, stored = parse(found, "what was exported", player, members)
-        if stored.kind != cls._kind:
-            raise StoreError(f"this is a {stored.kind}, not a {cls._kind}; nothing was changed")
+        plain, stored = cls._parsed(copy, player, members)
         place = open_store(store, name, durability=durability)
         if place is None:
             raise ValueError("a copy goes into a durable store, got 'memory:': give sqlite:/// or postgresql://")

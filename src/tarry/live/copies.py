@@ -1,7 +1,9 @@
 """Copies of sessions and joins: from a store to another, and as a file of JSON lines that can be read and imported.
 
-The first line says what it is, then comes a line for each round that is kept (``round``), for each row of an outbox
-(``row``) and for each piece of the state (``region``); the last one counts the others and has their checksum.
+In one piece of bytes a copy is what an engine of streams keeps as the state of a key.
+
+The first line of a file says what it is, then comes a line for each round that is kept (``round``), for each row of an
+outbox (``row``) and for each piece of the state (``region``); the last one counts the others and has their checksum.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
+from struct import Struct
+from struct import error as StructError  # noqa: N812 - a name of its own
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -17,12 +21,12 @@ import numpy as np
 
 from tarry._version import __version__
 from tarry.errors import StoreError
-from tarry.live.buffers import CHUNK, FATES, IDS, STATE
-from tarry.live.configuration import FORMAT, JOIN, OUTBOX, WINDOW
+from tarry.live.buffers import CHUNK, FATES, IDS, STATE, Ids, Region, make_chunk
+from tarry.live.configuration import FORMAT, JOIN, OUTBOX, WINDOW, Configuration
 from tarry.live.core import ACKED
-from tarry.live.encoding import ItemRow, row_checksum
+from tarry.live.encoding import ItemRow, Restored, row_checksum
 from tarry.live.tracker import Tracker
-from tarry.live.transactions import written
+from tarry.live.transactions import lay_out, written
 from tarry.live.values import to_json
 from tarry.times import PER_SECOND
 
@@ -30,6 +34,7 @@ from tarry.times import PER_SECOND
 _PAYLOADS = {b"b": "bytes", b"j": "features", b"t": "typed_features"}
 _SHOWN = ("round", "row", "fate", "weight", "due", "play", *_PAYLOADS.values())  # beside what a row has in its body
 _NOTHING = bytes(CHUNK)
+_PREFIX = Struct("<II")  # of a copy as bytes: their checksum, and how long its head is
 _LAST = 100  # letters that the last line of an export never has
 
 
@@ -46,7 +51,7 @@ class Copy(NamedTuple):
     facts: dict[int, dict[str, Any]]
 
 
-def copy_of(tracker: Tracker) -> Copy:
+def copy_of(tracker: Tracker, *, with_facts: bool = True) -> Copy:
     """Return all that is kept by a tracker; raise ValueError about features in memory that no store can keep."""
     slots, buffers = tracker.slots, {STATE: tracker.slots.buffer, FATES: tracker.fates.buffer}
     if tracker.ids is not None:
@@ -58,7 +63,70 @@ def copy_of(tracker: Tracker) -> Copy:
         numbers += range(-slots.marks[ACKED] - 1, -slots.given - 1, -1)
     found = {t: tracker.items.stored(t) for t in numbers}
     rows = {t: row for t, row in found.items() if row is not None}
-    return Copy(written(tracker)[0], slots.size, chunks, rows, _facts(tracker, [t for t in rows if t > 0]))
+    facts = _facts(tracker, [t for t in rows if t > 0]) if with_facts else {}
+    return Copy(written(tracker)[0], slots.size, chunks, rows, facts)
+
+
+def restored(copy: Copy, plain: dict[str, Any], configuration: Configuration) -> Tracker:
+    """Return a tracker in memory that goes on from a copy, whose configuration was read before."""
+    tracker = Tracker(configuration, Restored(dict(copy.rows)))
+    lay_out(tracker, plain)
+    if copy.slots != tracker.slots.size:
+        tracker.slots.clear(copy.slots)
+    regions = {STATE: Region(tracker.slots.buffer), FATES: tracker.fates}
+    if IDS in copy.chunks:
+        regions[IDS] = tracker.ids = Ids(tracker.memory, configuration.seed)
+    for name, region in regions.items():
+        for i, data in copy.chunks.get(name, {}).items():
+            region.load(make_chunk(i, 0, data))
+    held = tracker.slots.state.table.rounds
+    tracker.tracked = set(held[held > 0].tolist())
+    if tracker.ids is not None:
+        tracker.ids.rebuild()
+        tracker.keep_old_ids()
+    return tracker
+
+
+def packed(copy: Copy) -> bytes:
+    """Return a copy as one piece of bytes: a head in JSON that counts the pieces, and the pieces."""
+    rows = [[t, len(row.body.encode()), len(row.play), _length(row.payload)] for t, row in copy.rows.items()]
+    regions = {name: [*chunks] for name, chunks in copy.chunks.items()}
+    head = to_json([FORMAT, __version__, copy.configuration, copy.slots, regions, rows]).encode()
+    pieces = [data for chunks in copy.chunks.values() for data in chunks.values()]
+    pieces += [part for row in copy.rows.values() for part in (row.body.encode(), row.play, row.payload or b"")]
+    content = b"".join([head, *pieces])
+    return _PREFIX.pack(crc32(content), len(head)) + content
+
+
+def _length(payload: bytes | None) -> int:
+    return -1 if payload is None else len(payload)
+
+
+def unpacked(data: bytes) -> Copy:
+    """Return the copy in one piece of bytes; raise StoreError about others, and about another version's."""
+    try:
+        checksum, length = _PREFIX.unpack_from(data)
+        content = memoryview(data)[_PREFIX.size :]
+        if crc32(content) != checksum:
+            raise ValueError("it was altered")
+        form, version, configuration, slots, regions, counts = json.loads(bytes(content[:length]))
+    except (ValueError, TypeError, StructError) as error:
+        raise StoreError("these bytes are no whole copy of Tarry's: give what to_bytes returned") from error
+    if form != FORMAT:
+        raise StoreError(f"these bytes are in format {form}, this version of Tarry reads {FORMAT}: use {version}")
+    place = length
+
+    def take(count: int) -> bytes:
+        nonlocal place
+        place += count
+        return bytes(content[place - count : place])
+
+    chunks = {name: {i: take(CHUNK) for i in numbers} for name, numbers in regions.items()}
+    rows: dict[int, ItemRow] = {}
+    for t, body, play, payload in counts:
+        parts = take(body).decode(), take(play), None if payload < 0 else take(payload)
+        rows[t] = ItemRow(*parts, row_checksum(t, *parts))
+    return Copy(configuration, slots, chunks, rows, {})
 
 
 def _chunks(buffer: np.ndarray) -> dict[int, bytes]:

@@ -344,6 +344,11 @@ class Slots:
         numbers: list[int] = rounds[found[np.lexsort((rounds[found], due[found]))]].tolist()
         return numbers
 
+    def next_end(self) -> int | None:
+        """Return the moment at which the next window of a tracked round ends, None where none is tracked."""
+        ends = self._held.due[self.state.table.rounds > 0]
+        return int(ends.min()) if ends.size else None
+
     def count(self, answer: Answer) -> None:
         """Count an answer to a call."""
         if answer is Answer.OUTSIDE:

@@ -124,6 +124,20 @@ def encode_payload(payload: Any) -> bytes | None:
     return (_TYPED if has_marks(text) else _JSON) + text.encode()
 
 
+def decode_payload(payload: bytes | None) -> Any:
+    """Return the payload of bytes; raise Unreadable if this process cannot read it."""
+    if payload is None:
+        return None
+    if payload[:1] == _BYTES:
+        return bytes(payload[1:])
+    try:
+        plain = json.loads(payload[1:])
+        return decoded(plain) if payload[:1] == _TYPED else plain
+    except (RecursionError, ValueError, KeyError, TypeError) as error:  # a zone of another machine is a key
+        said = brief(str(error))
+        raise Unreadable(f"the features stored here cannot be read ({said}): expire their round") from error
+
+
 def _labels(gathered: tuple[Any, ...]) -> dict[str, Any]:
     """Return the labels of a row as JSON has them, under the name that says how to read them."""
     plain = [encoded(label, "a label") for label in gathered]
@@ -144,11 +158,59 @@ def row_of(t: int, item: Item) -> ItemRow:
     return ItemRow(text, play, item.payload, row_checksum(t, text, play, item.payload))
 
 
+def item_of(t: int, row: ItemRow) -> Item:
+    """Return the item of a row, its payload packed; raise Unreadable if this process cannot read it."""
+    try:
+        body = json.loads(row.body)
+        return Item(
+            id=id_of(body["id"]),
+            tracked=body["tracked"],
+            released=tuple(id_of(id) for id in body["released"]),
+            answer=Answer(body["answer"]),
+            play=np.frombuffer(row.play, np.float64),  # read-only, as every play handed out
+            payload=row.payload,
+            gathered=tuple(decoded(body[_TYPED_LABELS]) if _TYPED_LABELS in body else body[_LABELS]),
+            keys=tuple(id_of(key) for key in body["keys"]),
+        )
+    except (RecursionError, ValueError, KeyError, TypeError) as error:
+        raise Unreadable(f"the row of round {t} cannot be read ({brief(str(error))}): expire it") from error
+
+
+class Restored(Objects):
+    """Items of a join that was made from bytes: those nobody asks for stay as they came."""
+
+    def __init__(self, rows: dict[int, ItemRow]) -> None:
+        super().__init__()
+        self._rows = rows
+
+    def get(self, t: int, default: Any = None) -> Any:
+        """Return the item of round t; raise Unreadable if this process cannot read it."""
+        kept = super().get(t, default)
+        row = self._rows.get(t) if kept is default else None
+        if row is None:
+            return kept
+        item = item_of(t, row)
+        return item._replace(payload=decode_payload(item.payload))
+
+    def __setitem__(self, t: int, item: Item) -> None:
+        self._rows.pop(t, None)
+        super().__setitem__(t, item)
+
+    def pop(self, t: int, default: Any = None) -> Any:
+        """Keep nothing for round t any more."""
+        self._rows.pop(t, None)
+        return super().pop(t, default)
+
+    def stored(self, t: int) -> ItemRow | None:
+        """Return the row of round t, as it came where nothing has changed it."""
+        return self._rows.get(t) or super().stored(t)
+
+
 class Rows:
     """Items by round, in a store: read when they are asked for, written with the next commit."""
 
     def __init__(self, store: Store) -> None:
-        self._store, self.pack = store, encode_payload
+        self._store, self.pack, self.unpack = store, encode_payload, decode_payload
         self._kept: dict[int, Item] = {}
         self.touched: dict[int, ItemRow | None] = {}
         self.writes = 0  # how often something was touched
@@ -159,20 +221,7 @@ class Rows:
         row = self.stored(t) if kept is None and t not in self.touched else None
         if row is None:
             return kept
-        try:
-            body = json.loads(row.body)
-            kept = Item(
-                id=id_of(body["id"]),
-                tracked=body["tracked"],
-                released=tuple(id_of(id) for id in body["released"]),
-                answer=Answer(body["answer"]),
-                play=np.frombuffer(row.play, np.float64),  # read-only, as every play handed out
-                payload=row.payload,
-                gathered=tuple(decoded(body[_TYPED_LABELS]) if _TYPED_LABELS in body else body[_LABELS]),
-                keys=tuple(id_of(key) for key in body["keys"]),
-            )
-        except (RecursionError, ValueError, KeyError, TypeError) as error:
-            raise Unreadable(f"the row of round {t} cannot be read ({brief(str(error))}): expire it") from error
+        kept = item_of(t, row)
         if t > 0:  # rows of an outbox are read once, and may be many
             self._kept[t] = kept
         return kept
@@ -200,19 +249,6 @@ class Rows:
         """Forget what was read and what was to be written."""
         self._kept.clear()
         self.touched.clear()
-
-    def unpack(self, payload: bytes | None) -> Any:
-        """Return the payload of bytes; raise Unreadable if this process cannot read it."""
-        if payload is None:
-            return None
-        if payload[:1] == _BYTES:
-            return bytes(payload[1:])
-        try:
-            plain = json.loads(payload[1:])
-            return decoded(plain) if payload[:1] == _TYPED else plain
-        except (RecursionError, ValueError, KeyError, TypeError) as error:  # a zone of another machine is a key
-            said = brief(str(error))
-            raise Unreadable(f"the features stored here cannot be read ({said}): expire their round") from error
 
     def pack_label(self, label: Any, what: str) -> Any:
         """Return a label as other processes will read it; the caller's own object may change."""

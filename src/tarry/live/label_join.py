@@ -329,6 +329,13 @@ class LabelJoin(StoredObject):
         # Of a row that cannot be read the number stands for the id.
         return [t if (id := tracker.id_of(t)) is None else id for t in tracker.slots.ended(moment)]
 
+    def next_due(self) -> float | None:
+        """Return when the next window of a tracked decision ends, in seconds: the moment of a timer. None: never."""
+        if not self._window:
+            return None
+        end = self._turns.look(self._tracker.slots.next_end)
+        return None if end is None else end / PER_SECOND
+
     def advance(self, now: Any = None) -> list[Row]:
         """Return the rows of all tracked decisions whose windows have ended by a moment, now if it is not said.
 

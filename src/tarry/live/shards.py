@@ -274,6 +274,10 @@ class ShardedJoin(LabelJoin):
     def due(self, now: Any = None) -> list[Hashable]:
         return [id for part in self._all([partial(shard.due, now) for shard in self._shards]) for id in part]
 
+    def next_due(self) -> float | None:
+        ends = self._all([shard.next_due for shard in self._shards])
+        return min((end for end in ends if end is not None), default=None)
+
     def advance(self, now: Any = None) -> list[Row]:
         found = self._all([partial(shard.advance, now) for shard in self._shards])
         return self._rows_of(found)
@@ -420,6 +424,9 @@ class ShardedJoin(LabelJoin):
     def copy_to(self, store: str | Store, *, name: str = MAIN, durability: str = POWER) -> Self:
         copies = [self._register.copy(), *self._look(copy_of)]
         return self._imported(copies, store, name, durability, self._register.configuration.player)
+
+    def to_bytes(self) -> bytes:
+        raise ValueError("a join with shards is several, each with its bytes: make it without shards=, or use copy_to")
 
     def export_lines(self) -> Iterator[dict[str, Any]]:
         for copy in (self._register.copy(), *self._look(copy_of)):
