@@ -1,7 +1,7 @@
 """A join in shards on PostgreSQL: calls a second of several client processes, at 1, 4 and 16 shards, in turns.
 
 Each client decides and labels, a call a transaction, durable. Clients and server share this machine: beyond its cores
-more clients only wait for each other, so what is shown there is that shards do not slow them down.
+clients wait for a core as well as for a lock, so that the gain of shards is less than where each has its own.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import psycopg
-
 import tarry
 from benchmarks.measure import Figure, Row
 
@@ -28,33 +26,36 @@ CLIENTS = (1, 2, 4, 8)
 CAPACITY = 1024
 SECONDS, TURNS = 2.0, 3
 LAG = 20  # decisions between one and its label
+WARM = 50  # calls before the clock runs
 _numbers = count()
+_barrier: Any = None  # of this client and the others
 
 
 @contextmanager
 def server() -> Iterator[Any]:
-    """Yield a PostgreSQL server that takes as many connections as there are clients times shards."""
+    """Yield a PostgreSQL server of the tests."""
     sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
     from postgres import Server
 
     made = Server()
     try:
-        with psycopg.connect(f"postgresql://tarry@127.0.0.1:{made.port}/postgres", autocommit=True) as database:
-            database.execute("ALTER SYSTEM SET max_connections = 300")
-        made.stop()
-        made.start()
         yield made
     finally:
         made.remove()
 
 
-def client(url: str, mark: str, start: float, seconds: float) -> int:
-    """Return the calls that one client makes in so many seconds from a start that all have in common."""
+def _meet(barrier: Any) -> None:
+    global _barrier
+    _barrier = barrier
+
+
+def client(url: str, mark: str, seconds: float) -> int:
+    """Return the calls that one client makes in so many seconds, from when all of them are ready."""
     with tarry.LabelJoin.open(url) as join:
-        for i in range(LAG):
+        for i in range(WARM):
             join.decide({"basket": 10}, f"{mark}-warm-{i}")
             join.label(f"{mark}-warm-{i}", 1)
-        time.sleep(max(0.0, start - time.time()))
+        _barrier.wait()
         calls, until = 0, time.time() + seconds
         while time.time() < until:
             join.decide({"basket": 10}, f"{mark}-{calls}")
@@ -65,14 +66,15 @@ def client(url: str, mark: str, start: float, seconds: float) -> int:
 
 def rate(pool: Any, url: str, clients: int, seconds: float = SECONDS) -> float:
     """Return the calls a second of so many clients together."""
-    mark, start = f"r{next(_numbers)}", time.time() + 2.0 + 0.3 * clients
-    told = pool.starmap(client, [(url, f"{mark}-{k}", start, seconds) for k in range(clients)], chunksize=1)
+    mark = f"r{next(_numbers)}"
+    told = pool.starmap(client, [(url, f"{mark}-{k}", seconds) for k in range(clients)], chunksize=1)
     return sum(told) / seconds
 
 
 def _with_clients(clients: int, quick: bool) -> Figure:
     turns = 1 if quick else TURNS
-    with server() as made, get_context("spawn").Pool(clients) as pool:
+    spawn = get_context("spawn")
+    with server() as made, spawn.Pool(clients, _meet, (spawn.Barrier(clients),)) as pool:
         urls = {}
         for shards in SHARDS:
             urls[shards] = made.url(f"s{shards}")

@@ -15,6 +15,7 @@ from studies.compare import compare_command
 from studies.looks import looks_command
 from studies.measure import LearnerResult, Scores, quiet
 from studies.models import models_command
+from studies.shards import shards_command
 from studies.table1_page import table1_command
 from studies.tables import figures_table, findings, others_table
 from tarry.checks import as_int
@@ -38,6 +39,7 @@ app.command("table1")(table1_command)
 app.command("compare")(compare_command)
 app.command("models")(models_command)
 app.command("looks")(looks_command)
+app.command("shards")(shards_command)
 
 First = Annotated[int | None, typer.Option(help="Take only the first so many decisions.")]
 Slots = Annotated[int | None, typer.Option(help="Slots (default: the case's own).")]

@@ -88,7 +88,7 @@ def test_one_decision_loads_no_compiler(tmp_path):
 
 def test_no_limit_is_said(call):
     made = json.loads(call("new", "--unlimited").stdout)
-    assert (made["scheduler"], made["capacity"]) == ("unlimited", None)
+    assert (made["scheduler"], made["capacity"]) == ("VarOpt", None)
 
 
 def test_many_at_once(call):

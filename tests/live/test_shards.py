@@ -294,6 +294,19 @@ def test_capacity_goes_where_the_load_is():
         LabelJoin(9, shards=3, scheduler=tarry.schedulers.Priority()).resize(capacity=6)
 
 
+def test_a_change_that_is_cut_short_is_made_good(monkeypatch):
+    join = LabelJoin(32, shards=4, rng=4)
+    join.decide_many([None] * 200, ids=skewed(200, 4, hot=2))
+    with monkeypatch.context() as patch:
+        patch.setattr(join._shards[2], "resize", lambda **_: (_ for _ in ()).throw(StoreError("out of reach")))
+        with pytest.raises(StoreError, match="out of reach"):
+            join.rebalance()
+    assert join.capacity < 32, "some have shrunk, the one that was to grow has not"
+    join.rebalance()
+    assert join.capacity == 32
+    assert join.status().balance == pytest.approx(1.0)
+
+
 def test_reopened_copied_moved_and_deleted(new_store):
     url = new_store("postgres")
     make = {"shards": 3, "store": url, "name": "clicks", "outbox": True, "rng": 8, "memory": 900}

@@ -20,7 +20,7 @@ from tarry.live.logs import DELIVER, DROP
 from tarry.live.plain import plain
 from tarry.planning.columns import read_columns
 from tarry.planning.policies import FREE, free_scheduler, name_of
-from tarry.players.recommended import choose_scheduler
+from tarry.players.recommended import choose_for_join
 from tarry.times import check_unit
 
 join_app = typer.Typer(no_args_is_help=True, epilog=EPILOG)
@@ -84,8 +84,7 @@ def new(
     """Make a join, or find that the same one is there."""
     mine, capacity = where.pop("own"), as_capacity(capacity, unlimited)
     if scheduler is None:
-        each = [None if number is None else number // shards for number in (capacity, backlog)]
-        chosen = choose_scheduler(*each, preemption=preemption)
+        chosen = choose_for_join(capacity, backlog, preemption=preemption, shards=shards)
     elif has_member("scheduler", scheduler, mine):
         chosen = make_member("scheduler", member_of("scheduler", scheduler, mine), capacity=capacity)
     else:

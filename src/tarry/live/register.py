@@ -17,7 +17,7 @@ from tarry.live.copies import Copy
 from tarry.live.stores import Change, Store, is_postgres
 
 T = TypeVar("T")
-MOST = 4096  # shards: each is a connection in every process
+MOST = 4096  # shards: each has state and a place in the store of its own
 
 
 def shard_of(id: Hashable, shards: int) -> int:
@@ -100,7 +100,7 @@ def checked_count(shards: Any, whole: Configuration, store: Any) -> int:
     """Return how many shards a join has; raise ValueError where it cannot have them."""
     count = as_int(shards, SHARDS, 1)
     if count > MOST:
-        raise ValueError(f"shards must be at most {MOST}, got {count}: each is a connection in every process")
+        raise ValueError(f"shards must be at most {MOST}, got {count}: a few for each core of the database are enough")
     if not (store == "memory:" or (isinstance(store, str) and is_postgres(store))):
         raise ValueError(
             f"shards need a lock each, and a SQLite file, or a store of one's own, has one, got shards={count}: "

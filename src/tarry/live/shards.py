@@ -42,6 +42,7 @@ from tarry.outcomes import Answer
 from tarry.times import PER_SECOND, as_length
 
 T = TypeVar("T")
+AT_ONCE = 16  # transactions of a call: as many as a process has connections
 CLOSE = 0.05  # of its capacity: a shard that is as near to its share keeps what it has
 
 
@@ -250,7 +251,7 @@ class ShardedJoin(LabelJoin):
     def _all(self, calls: Sequence[Callable[[], T]]) -> list[T]:
         """Return what calls on different shards return; they wait for the disk side by side."""
         if len(calls) > 1 and self._is_waiting:
-            with ThreadPoolExecutor(min(len(calls), 32)) as pool:
+            with ThreadPoolExecutor(min(len(calls), AT_ONCE)) as pool:
                 found = list(pool.map(outcome_of, calls))
         else:
             found = [outcome_of(call) for call in calls]

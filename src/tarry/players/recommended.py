@@ -183,6 +183,14 @@ def choose_scheduler(capacity: Room, backlog: int | None, *, preemption: bool) -
     return Morris.for_backlog(backlog, int(capacity), saturation=SATURATION)
 
 
+def choose_for_join(capacity: int | None, backlog: int | None, *, preemption: bool, shards: int = 1) -> Any:
+    """Return the scheduler of a join, or of each of its shards; without a limit VarOpt, which may get one later."""
+    if capacity is None and preemption:
+        return VarOpt()
+    each = [None if number is None else number // shards for number in (capacity, backlog)]
+    return choose_scheduler(*each, preemption=preemption)
+
+
 def _is_crowded(capacity: Room, backlog: int | None) -> bool:
     """Return whether there is one slot, and rounds wait: nothing is proved then."""
     return capacity == 1 and backlog != 0

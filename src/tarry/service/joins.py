@@ -18,7 +18,7 @@ from tarry.live.outbox import Row
 from tarry.live.plain import named
 from tarry.live.values import brief
 from tarry.planning.policies import free_scheduler
-from tarry.players.recommended import choose_scheduler
+from tarry.players.recommended import choose_for_join
 from tarry.service import answers, bodies
 from tarry.service.desk import Desk
 from tarry.service.objects import Name, add_shared, begun, check_name, column, ids_of, noted
@@ -92,8 +92,7 @@ def _scheduler(body: bodies.NewJoin) -> Any:
     if isinstance(body.scheduler, dict):
         return built(body.scheduler)
     if body.scheduler is None:
-        each = [None if number is None else number // body.shards for number in (body.capacity, body.backlog)]
-        return choose_scheduler(*each, preemption=body.preemption)
+        return choose_for_join(body.capacity, body.backlog, preemption=body.preemption, shards=body.shards)
     return free_scheduler(body.scheduler)
 
 
