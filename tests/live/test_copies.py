@@ -116,6 +116,8 @@ def test_a_join_with_shards_knows_its_next_end_and_has_no_bytes():
     assert join.next_due() == min(one.ends for one in join.tracked())
     with pytest.raises(ValueError, match="is several, each with its bytes"):
         join.to_bytes()
+    with pytest.raises(ValueError, match=r"call LabelJoin\.from_bytes"):
+        type(join).from_bytes(b"")
 
 
 def test_bytes_that_are_no_copy_are_refused():

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tarry
-from tarry.live.encoding import Rows, encode_payload
+from tarry.live.encoding import decode_payload, encode_payload
 from tarry.live.values import DEEPEST
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -43,7 +43,7 @@ VALUES = [
 
 def kept(value):
     """A payload as another process reads it."""
-    return Rows.unpack(None, encode_payload(value))
+    return decode_payload(encode_payload(value))
 
 
 def are_same(one, other):
@@ -107,7 +107,7 @@ def test_without_pandas_its_values_are_told(monkeypatch):
     payload = encode_payload(pd.NaT)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(tarry.errors.StoreError, match="pandas, which is not installed here"):
-        Rows.unpack(None, payload)
+        decode_payload(payload)
 
 
 @pytest.mark.parametrize("store", ["sqlite", "postgresql"])

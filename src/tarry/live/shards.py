@@ -428,6 +428,10 @@ class ShardedJoin(LabelJoin):
     def to_bytes(self) -> bytes:
         raise ValueError("a join with shards is several, each with its bytes: make it without shards=, or use copy_to")
 
+    @classmethod
+    def from_bytes(cls, *_: Any, **__: Any) -> Self:
+        raise ValueError("bytes hold one join, not one with shards: call LabelJoin.from_bytes")
+
     def export_lines(self) -> Iterator[dict[str, Any]]:
         for copy in (self._register.copy(), *self._look(copy_of)):
             yield from lines_of(copy)
