@@ -207,7 +207,7 @@ def test_readme_blocks_pass_the_strict_type_checker(tmp_path):
     plain = [name for name in shown if "def " not in shown[name]]  # members are defined without annotations
     assert len(plain) >= 3
     for name in plain:
-        (tmp_path / f"{name.replace('.', '_').replace('-', '_')}.py").write_text(shown[name], encoding="utf-8")
+        (tmp_path / f"{re.sub(r'[^a-zA-Z0-9]', '_', name)}.py").write_text(shown[name], encoding="utf-8")
     config = ["--strict", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(tmp_path / "cache")]
     paths = [str(path) for path in tmp_path.glob("*.py")]
     assert "Success" in _output([sys.executable, "-m", "mypy", *config, *paths], ROOT)
