@@ -50,6 +50,16 @@ def search(browser: Browser, folder: Path, words: str) -> list[str]:
         return [str(link.get_attribute("href")) for link in sight.page.query_selector_all(f"{FOUND} > a")]
 
 
+def filtered(browser: Browser, folder: Path, words: str) -> tuple[int, int]:
+    """Return how many rows the tables of methods have, and how many are left when the first fields hold these words."""
+    with opened(browser, folder / "methods.html") as sight:
+        count = "[...document.querySelectorAll('table.docutils tbody tr')].filter(row => !row.hidden).length"
+        every = int(sight.page.evaluate(count))
+        for field in sight.page.query_selector_all(".tarry-filter"):
+            field.fill(words)
+        return every, int(sight.page.evaluate(count))
+
+
 def check(folder: Path) -> list[str]:
     """Return what is wrong with a site."""
     found = []
@@ -60,6 +70,9 @@ def check(folder: Path) -> list[str]:
         for words, page in WORDS.items():
             if not any(page in address for address in search(browser, folder, words)):
                 found.append(f"search: {words!r} does not find {page}")
+        every, left = filtered(browser, folder, "exp3")
+        if not 0 < left < every / 2:
+            found.append(f"methods: the filter leaves {left} of {every} rows")
         browser.close()
     return found
 
