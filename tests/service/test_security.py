@@ -71,7 +71,8 @@ def test_tokens_change_without_a_restart(served):
     text = add_token(served.tokens, "brief", "read")
     time.sleep(1.1)
     assert served.call("GET", "/v1/joins", token=text)[0] == 200
-    again = add_token(served.tokens, "brief", "read")
+    again = add_token(served.tokens, "brief")
+    assert served.call("POST", "/v1/joins/brief", {"capacity": 1}, token=again)[0] in (401, 403)  # it allows no more
     time.sleep(1.1)
     assert [served.call("GET", "/v1/joins", token=one)[0] for one in (text, again)] == [401, 200]
     remove_token(served.tokens, "brief")
@@ -293,3 +294,15 @@ def test_problems_tell_no_paths(served):
         status, problem = served.call("GET", path)
         assert status == 404
         assert str(served.folder) not in json.dumps(problem)
+
+
+def test_a_token_that_is_replaced_keeps_what_it_allows(tmp_path):
+    path = tmp_path / "tokens.toml"
+    add_token(path, "a", "read", ["clicks"])
+    add_token(path, "b")
+    add_token(path, "a")
+    add_token(path, "b", "admin")
+    assert [(one.name, one.scope, one.only) for one in read_tokens(path)] == [
+        ("a", "read", frozenset({"clicks"})),
+        ("b", "admin", None),
+    ]

@@ -56,16 +56,19 @@ def _file(tokens: Path | None) -> Path:
 
 @token_app.command("new")
 def new_token(
-    name: Annotated[str, typer.Argument(help="What to call it; a token of this name is replaced.")],
+    name: Annotated[str, typer.Argument(help="What to call it; one of this name is replaced, scope and names kept.")],
     scope: Annotated[
-        str, typer.Option(help=f"What it allows: {', '.join(SCOPES)}, each with those before it.")
-    ] = WRITE,
+        str | None,
+        typer.Option(help=f"What it allows: {', '.join(SCOPES)}, each with those before it (default: {WRITE})."),
+    ] = None,
     only: Annotated[list[str] | None, typer.Option(help="Only the join or session of this name (repeat it).")] = None,
     tokens: TokensOption = None,
 ) -> None:
     """Make a token, print it once, and keep its hash; a running server knows it within a second."""
     with refusing():
-        typer.echo(add_token(_file(tokens), name, scope, only))
+        file = _file(tokens)
+        typer.echo(add_token(file, name, scope, only))
+        typer.echo(f"Its hash is in {file}.", err=True)
 
 
 @token_app.command("list")

@@ -19,6 +19,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from tarry._version import __version__
 from tarry.errors import Missing
+from tarry.live import LabelJoin
 from tarry.live.stores import stored_names
 from tarry.service.desk import Desks
 from tarry.service.events import events
@@ -45,6 +46,7 @@ def make_app(settings: Settings) -> Any:
         known: dict[str, Any] = {"is_grouping": settings.grouping, "told": metrics.group}
         app.state.desks = Desks(settings.store, durability=settings.durability, **known)
         _drain_at_the_end(app.state.guard)
+        await asyncio.to_thread(_warm_up)
         yield
         await app.state.desks.close()
 
@@ -77,6 +79,12 @@ def make_app(settings: Settings) -> Any:
         )
     app.state.guard = Guard(layers, settings, tokens, metrics)
     return app.state.guard
+
+
+def _warm_up() -> None:
+    """Have a join's calls compiled: the first caller would wait for it, and windows would pass meanwhile."""
+    join = LabelJoin(1, rng=0)
+    join.label(join.decide().id, 0.0)
 
 
 def _drain_at_the_end(guard: Guard) -> None:

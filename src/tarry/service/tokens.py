@@ -103,13 +103,19 @@ def _token(name: str, entry: dict[str, Any]) -> Token:
     return Token(name, digest, scope, None if only is None else frozenset(only))
 
 
-def add_token(path: Path, name: str, scope: str, only: list[str] | None = None) -> str:
-    """Put a new token into a file and return its text, which is kept nowhere; one of this name is replaced."""
+def add_token(path: Path, name: str, scope: str | None = None, only: list[str] | None = None) -> str:
+    """Put a new token into a file and return its text, which is kept nowhere; one of this name is replaced.
+
+    Unsaid, the scope and the names are those of the one that is replaced, else ``write`` for everything.
+    """
     if not _NAME.fullmatch(name):
         raise ArgumentError("name", "must be 1 to 64 letters, digits, dots, strokes or underscores", name)
     text = f"{_PREFIX}{secrets.token_urlsafe(32)}"
-    new = Token(name, digest_of(text), as_choice(scope, "scope", SCOPES), None if not only else frozenset(only))
-    _write(path, (*(one for one in read_tokens(path) if one.name != name), new))
+    known = {one.name: one for one in read_tokens(path)}
+    before = known.pop(name, Token(name, b"", WRITE, None))
+    allowed = before.scope if scope is None else as_choice(scope, "scope", SCOPES)
+    new = Token(name, digest_of(text), allowed, frozenset(only) if only else before.only)
+    _write(path, (*known.values(), new))
     return text
 
 
