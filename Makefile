@@ -105,6 +105,7 @@ $(VENV)/.ready-docs: $(VENV)/.ready
 	@touch $@
 
 docs: $(VENV)/.ready-docs
+	@rm -rf out/site
 	@$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs out/site
 	@$(BIN)/python tests/support/site_check.py out/site
 	@echo "out/site/index.html"

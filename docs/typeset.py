@@ -13,7 +13,7 @@ KEPT = re.compile(
     r"^(```|~~~|:::).*?^\1[^\n]*$|^\$\$.*?^\$\$$|^#[^\n]*$|^ {4,}[^\n]*$|(`+).+?\2|\$[^$\n]+\$|\]\([^)\n]*\)|<[^>\n]+>",
     re.S | re.M,
 )
-MARK = re.compile(r"(?<=[^\s_(])\\?([_^])(\{(?:[^{}]|\{[^{}]*\})*\}|\([^()\n]*\)|[A-Za-z0-9]+|∞|½)")
+MARK = re.compile(r"(?<=[^\s_(])\\?([_^])(\{(?:[^{}]|\{[^{}]*\})*\}|\([^()\n]*\)|\d+\.\d+|[A-Za-z0-9]+|∞|½)")
 TAGS = {"_": "sub", "^": "sup"}
 # In docstrings names may stand without marks of code: there a letter, and nothing longer, has an index or a power.
 LETTER = re.compile(r"(?<!\w)(\w[′\u0302]?|[\])])([_^])(\{[^{}]*\}|\([^()]*\)|[A-Za-z0-9]{1,3}(?![A-Za-z0-9_]))")
@@ -25,8 +25,8 @@ CHECKED = re.compile(
 def typeset(text: str) -> str:
     """Return Markdown with indices and powers as HTML.
 
-    >>> typeset("E h_t = σ_t, T^(3/4), Σ_{s∈B_t} w_s, `a_b`")
-    'E h<sub>t</sub> = σ<sub>t</sub>, T<sup>3/4</sup>, Σ<sub>s∈B<sub>t</sub></sub> w<sub>s</sub>, `a_b`'
+    >>> typeset("E h_t = σ_t, T^(3/4), T^0.78, Σ_{s∈B_t} w_s, `a_b`")
+    'E h<sub>t</sub> = σ<sub>t</sub>, T<sup>3/4</sup>, T<sup>0.78</sup>, Σ<sub>s∈B<sub>t</sub></sub> w<sub>s</sub>, `a_b`'
     """
     parts, last = [], 0
     for kept in KEPT.finditer(text):
