@@ -25,8 +25,8 @@ CHECKED = re.compile(
 def typeset(text: str) -> str:
     """Return Markdown with indices and powers as HTML.
 
-    >>> typeset("E h_t = σ_t, T^(3/4), T^0.78, Σ_{s∈B_t} w_s, `a_b`")
-    'E h<sub>t</sub> = σ<sub>t</sub>, T<sup>3/4</sup>, T<sup>0.78</sup>, Σ<sub>s∈B<sub>t</sub></sub> w<sub>s</sub>, `a_b`'
+    >>> typeset("E h_t, T^(3/4), T^0.78, Σ_{s∈B_t} w_s, `a_b`")
+    'E h<sub>t</sub>, T<sup>3/4</sup>, T<sup>0.78</sup>, Σ<sub>s∈B<sub>t</sub></sub> w<sub>s</sub>, `a_b`'
     """
     parts, last = [], 0
     for kept in KEPT.finditer(text):

@@ -29,17 +29,19 @@ for order in range(first, last):
         os._exit(1)  # no clean-up, as after kill -9
     join.decide({"order": order}, id=f"order-{order}")
 """
-LABELLER = """ import sys, tarry url, first, last = sys.argv[1], *map(int, sys.argv[2:]) with
-tarry.LabelJoin.open(url) as join:
+LABELLER = """
+import sys, tarry
+url, first, last = sys.argv[1], *map(int, sys.argv[2:])
+with tarry.LabelJoin.open(url) as join:
     orders = range(first, last)
     found = join.label_many([f"order-{order}" for order in orders], [order % 4 == 0 for order in orders])
     print(sum(one.row is not None for one in found), "rows")
 """
 
 
-def run(program, *arguments):
+def run(program, *arguments, dies=False):
     command = [sys.executable, "-c", program, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=not dies)
 
 
 # %%
@@ -49,7 +51,7 @@ def run(program, *arguments):
 # lost. A repeated id is the same decision, so nothing counts twice.
 folder = tempfile.TemporaryDirectory()
 url = f"sqlite:///{Path(folder.name) / 'orders.db'}"
-print("first server ends with", run(SERVER, url, 0, 200, 120).returncode)
+print("first server ends with", run(SERVER, url, 0, 200, 120, dies=True).returncode)
 print("second server ends with", run(SERVER, url, 100, 300, -1).returncode)
 print("labels of the first 250 orders:", run(LABELLER, url, 0, 250).stdout.strip())
 

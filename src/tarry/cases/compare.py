@@ -185,9 +185,12 @@ class Comparison:
         features = f" Features: {', '.join(log.names) or 'none'}." if log.names or log.left_out else ""
         if log.left_out:
             features += f" Left out, since they name rows or hold lists: {', '.join(log.left_out)}."
+        labels = log.truth[log.settled]
+        constant = losses(log, np.full(log.size, labels.mean())).mean()
         return (
-            f"{log.size:,} decisions, {int(log.settled.sum()):,} of them settled by the end of the log, with a mean "
-            f"label of {log.truth[log.settled].mean():.4g}; waiting on average {waiting}.{span}{features}"
+            f"{log.size:,} decisions, {labels.size:,} of them settled by the end of the log, with a mean label of "
+            f"{labels.mean():.4g}, a constant prediction of which has the loss {constant:.4g}; waiting "
+            f"on average {waiting}.{span}{features}"
         )
 
     @property

@@ -296,6 +296,9 @@ def _warnings(books: Books, estimate: Estimate | None) -> list[str]:
         problem = f"the windows of {books.overdue} decisions have ended, and they hold their slots"
         found.append(f"{problem}: call advance() (tarry join advance)")
     calls, unknown = sum(books.answers.values()), books.answers["unknown"]
+    if books.answers["outside"] > MANY_OUT * calls:
+        problem = f"{books.answers['outside']} of {calls} calls told a label after the window of its decision"
+        found.append(f"{problem}: if decisions say when they were made (at), labels must say so too")
     if unknown > OFTEN * calls:
         problem = f"{unknown} of {calls} calls named an id that nobody decided under"
         found.append(f"{problem}: an id is the same only if its type is, 7 is not '7'")

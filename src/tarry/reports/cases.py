@@ -32,7 +32,7 @@ def case_table(made: Comparison) -> Table:
         figures = (f"{row['rows']:,.0f}", believed, f"{row['loss']:.4f}", behind, f"{row['calibration']:.3f}")
         rows.append((*group, row["policy"], slots, *figures))
     return Table(
-        f"Policies on this log (true mean label {made.truth:.4g})",
+        f"Policies on this log (true mean label, over the runs: {made.truth:.4g})",
         ("model", "release", "policy", "slots", "rows", "believed", "loss", "behind drop newest", "calibration"),
         rows,
         captions()["case"]["text"],
