@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
+from contextlib import contextmanager
 from math import isclose, sqrt
 
 import numpy as np
@@ -19,7 +21,8 @@ from tarry.live.books import books_of, merged
 from tarry.live.core import NAIVE
 from tarry.live.register import seed_of, shard_of, shares
 from tarry.live.shards import ShardedJoin
-from tarry.live.stores import stored_names
+from tarry.live.stores import connections, stored_names
+from tarry.live.transactions import outcome_of
 from tarry.theory.intervals import Sample, deviation, mean_interval
 from tarry.tracking.tally import DRIFT, THRESHOLD
 
@@ -298,9 +301,15 @@ def test_a_change_that_is_cut_short_is_made_good(monkeypatch):
     join = LabelJoin(32, shards=4, rng=4)
     join.decide_many([None] * 200, ids=skewed(200, 4, hot=2))
     with monkeypatch.context() as patch:
-        patch.setattr(join._shards[2], "resize", lambda **_: (_ for _ in ()).throw(StoreError("out of reach")))
-        with pytest.raises(StoreError, match="out of reach"):
+        patch.setattr(
+            join._shards[2], "_reconfigure", lambda *_, **__: (_ for _ in ()).throw(StoreError("out of reach"))
+        )
+        before = {one.id for one in join.tracked()}
+        with pytest.raises(StoreError, match=r"^3 shards were changed.* shard 2 .* not: out of reach") as told:
             join.rebalance()
+    lost = before - {one.id for one in join.tracked()}
+    assert f"the slots of {len(lost)} decisions" in str(told.value)
+    assert all(repr(id) in str(told.value) for id in lost)
     assert join.capacity < 32, "some have shrunk, the one that was to grow has not"
     join.rebalance()
     assert join.capacity == 32
@@ -370,6 +379,65 @@ def test_a_shard_that_is_busy_keeps_no_other_waiting(new_store):
     waiting.join(30)
     assert join.status().rounds == 2
     join.close()
+
+
+def of_each(count, shards):
+    """So many ids of each shard."""
+    found = [[id for id in map(str, range(20 * count * shards)) if shard_of(id, shards) == k] for k in range(shards)]
+    return [ids[:count] for ids in found]
+
+
+@contextmanager
+def rebalance_that_waits(url, join):
+    """A rebalance that has shrunk shard 1 and waits for shard 0, which is to grow; yields what it comes to."""
+    came = []
+    with psycopg.connect(url) as database:
+        shard = "SELECT number FROM tarry_sessions WHERE name = 'main#0/2'"
+        database.execute(f"SELECT 1 FROM tarry_state WHERE session = ({shard}) FOR UPDATE")
+        work = threading.Thread(target=lambda: came.append(outcome_of(join.rebalance)))
+        work.start()
+        with LabelJoin.open(url) as other:
+            until = time.monotonic() + 20
+            while other.status().shards[1].capacity == 8 and time.monotonic() < until:
+                time.sleep(0.02)
+        yield came
+    work.join(30)
+
+
+def test_a_rebalance_keeps_its_lock_however_long_a_shard_is_busy(new_store, monkeypatch):
+    monkeypatch.setattr(connections, "PATIENCE", 5.0)  # so that what rests for half of it is ended
+    url = new_store("postgres")
+    hot, cold = of_each(400, 2)
+    with LabelJoin(16, shards=2, store=url, rng=1) as join, LabelJoin.open(url) as other:
+        join.decide_many([{}] * 140, ids=hot[:120] + cold[:20])
+        with rebalance_that_waits(url, join) as came:
+            other.decide_many([{}] * 100, ids=cold[20:120])
+            time.sleep(2.7)
+            with psycopg.connect(url, autocommit=True) as database, pytest.raises(psycopg.errors.LockNotAvailable):
+                record = "SELECT number FROM tarry_sessions WHERE name = 'main'"
+                database.execute(f"SELECT 1 FROM tarry_state WHERE session = ({record}) FOR UPDATE NOWAIT")
+        assert isinstance(came[0], list), came
+        other.rebalance()
+        other.decide_many([{}] * 400, ids=hot[120:320] + cold[120:320])
+        assert sum(load.capacity for load in other.status().shards) == 16 == other.status().tracked
+
+
+def test_a_rebalance_that_has_lost_its_lock_grows_no_shard(new_store):
+    url = new_store("postgres")
+    hot, cold = of_each(400, 2)
+    with LabelJoin(16, shards=2, store=url, rng=1) as join, LabelJoin.open(url) as other:
+        join.decide_many([{}] * 140, ids=hot[:120] + cold[:20])
+        with rebalance_that_waits(url, join) as came:
+            with psycopg.connect(url, autocommit=True) as database:
+                held = join._register.place._held.info.backend_pid
+                assert database.execute("SELECT pg_terminate_backend(%s, 5000)", (held,)).fetchone() == (True,)
+        assert isinstance(came[0], StoreError)
+        assert "1 shards were changed" in str(came[0])
+        assert "the lock of 'main' is gone" in str(came[0])
+        loads = other.status().shards
+        assert loads[0].capacity == 8 > loads[1].capacity
+        join.rebalance()
+        assert sum(load.capacity for load in other.status().shards) == 16
 
 
 SNAPSHOT = """

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from zlib import crc32
 
 from tarry.checks import as_int
@@ -15,6 +15,9 @@ from tarry.live.buffers import STATE, make_head
 from tarry.live.configuration import SHARD, SHARDS, Configuration, encode, parse
 from tarry.live.copies import Copy
 from tarry.live.stores import Change, Store, is_postgres
+
+if TYPE_CHECKING:
+    from tarry.live.stores.postgres import Postgres
 
 T = TypeVar("T")
 MOST = 4096  # shards: each has state and a place in the store of its own
@@ -50,7 +53,8 @@ class Register:
     """The record of a join with shards: its configuration, in a store if there is one, and a lock."""
 
     def __init__(self, configuration: Configuration, place: Store | None) -> None:
-        self.configuration, self.place, self._lock = configuration, place, threading.Lock()
+        self.configuration, self._lock = configuration, threading.Lock()
+        self.place = cast("Postgres | None", place)  # no other store has shards
 
     def create(self) -> bool:
         """Store the record; False if there is one already."""
@@ -64,18 +68,22 @@ class Register:
                 return result
             place = self.place
             try:
-                before, found = place.begin(writes=True), place.configuration()
-                assert found is not None  # begin has found it
-                _, stored = parse(found, place.where, self.configuration.player)
-                wanted, result = work(stored)
-                if wanted != stored:
-                    place.commit(_head(before.version + 1)._replace(configuration=self._text(wanted)))
+                with place.held() as before:
+                    found = place.configuration()
+                    assert found is not None  # its head was found
+                    _, stored = parse(found, place.where, self.configuration.player)
+                    wanted, result = work(stored)
+                    if wanted != stored:
+                        place.commit(_head(before.version + 1)._replace(configuration=self._text(wanted)))
                 self.configuration = wanted
                 return result
             except place.errors as error:
                 raise StoreError(place.explain(error)) from error
-            finally:
-                place.rollback()  # where nothing was committed
+
+    def keep(self) -> None:
+        """Raise StoreError if the lock under which a change is made has been lost."""
+        if self.place is not None:
+            self.place.keep()
 
     def copy(self) -> Copy:
         """Return the record as an export has it."""

@@ -43,6 +43,7 @@ from tarry.times import PER_SECOND, as_length
 
 T = TypeVar("T")
 AT_ONCE = 16  # transactions of a call: as many as a process has connections
+SHOWN = 20  # ids in a sentence
 CLOSE = 0.05  # of its capacity: a shard that is as near to its share keeps what it has
 
 
@@ -376,12 +377,12 @@ class ShardedJoin(LabelJoin):
             wanted = settled(was._replace(**changes, options=was.options | options))
             if _size(wanted.capacity) > _size(was.capacity):  # it is said before any shard grows
                 return was._replace(capacity=wanted.capacity), None
-            others: dict[str, Any] = {} if memory is UNSAID else {"memory": part_of(wanted, 0).memory}
+            others = {} if memory is UNSAID else {"memory": part_of(wanted, 0).memory}
             now = self._look(lambda tracker: tracker.configuration.capacity)
             is_whole = capacity is UNSAID or sum(map(_size, now)) == _size(wanted.capacity)
             loads = [1.0 if part is None else float(part) for part in now]
             parts = now if is_whole else divided(wanted.capacity, loads)
-            return wanted, self._reshape(now, parts, others | ({} if window is UNSAID else {"window": window}))
+            return wanted, self._reshape(now, parts, options, others)
 
         # Whoever has said a smaller one in between is overruled.
         while (released := self._register.change(work)) is None:
@@ -403,20 +404,35 @@ class ShardedJoin(LabelJoin):
             wanted = shares(was.capacity, [1.0 + (part.held if part.held >= 0 else part.tracked) for part in parts])
             is_close = all(abs(one - (has or 0)) <= max(1.0, CLOSE * one) for one, has in zip(wanted, now, strict=True))
             is_whole = sum(map(_size, now)) == was.capacity
-            return was, [] if is_close and is_whole else self._reshape(now, wanted, {})
+            return was, [] if is_close and is_whole else self._reshape(now, wanted, {}, {})
 
         return self._register.change(work)
 
     def _reshape(
-        self, now: Sequence[int | None], wanted: Sequence[int | None], others: dict[str, Any]
+        self, now: Sequence[int | None], wanted: Sequence[int | None], options: dict[str, Any], others: dict[str, Any]
     ) -> list[Hashable]:
-        """Bring shards to other capacities: those that shrink first, so that the sum is never above the whole."""
-        released: list[Hashable] = []
-        sizes = list(zip(self._shards, now, wanted, strict=True))
-        for shard, has, gets in sorted(sizes, key=lambda one: _size(one[1]) <= _size(one[2])):
+        """Bring shards to other capacities: those that shrink first, so that the sum is never above the whole.
+
+        Each makes sure, once it is its turn, that the record's lock is still held: else somebody may divide otherwise.
+        """
+        released, done = list[Hashable](), 0
+        sizes = list(zip(range(len(now)), now, wanted, strict=True))
+        for k, has, gets in sorted(sizes, key=lambda one: _size(one[1]) <= _size(one[2])):
             changes = others if has == gets else others | {"capacity": gets}
-            if changes:
-                released += shard.resize(**changes)
+            if not changes and not options:
+                continue
+            try:
+                released += self._shards[k]._reconfigure(options, self._register.keep, **changes)
+            except Exception as error:
+                if not done:
+                    raise
+                lost = ", ".join(map(repr, released[:SHOWN])) + (", …" if len(released) > SHOWN else "")
+                raise StoreError(
+                    f"{done} shards were changed, which took the slots of {len(released)} decisions ({lost or 'none'}; "
+                    f"fate tells of each), and shard {k} and those after it were not: {error}. All together are within "
+                    "the capacity; call again, or rebalance, to give out the rest"
+                ) from error
+            done += 1
         return released
 
     # Copies.
