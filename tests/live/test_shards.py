@@ -19,7 +19,7 @@ from tarry.live import LabelJoin, Row
 from tarry.live.base import StoredObject, erase
 from tarry.live.books import books_of, merged
 from tarry.live.core import NAIVE
-from tarry.live.register import seed_of, shard_of, shares
+from tarry.live.register import Register, seed_of, shard_of, shares
 from tarry.live.shards import ShardedJoin
 from tarry.live.stores import connections, stored_names
 from tarry.live.transactions import outcome_of
@@ -381,6 +381,112 @@ def test_a_shard_that_is_busy_keeps_no_other_waiting(new_store):
     join.close()
 
 
+def names_in(url):
+    with psycopg.connect(url) as database:
+        return [name for (name,) in database.execute("SELECT name FROM tarry_sessions ORDER BY name")]
+
+
+def test_a_name_that_is_taken_meanwhile_leaves_no_shards(new_store, monkeypatch):
+    url, create = new_store("postgres"), Register.create
+
+    def late(register):
+        LabelJoin(12, store=url, name=register.place.name, rng=3).close()  # another process, which has no shards
+        return create(register)
+
+    source = LabelJoin(12, shards=3, rng=1, store=new_store("postgres"))
+    monkeypatch.setattr(Register, "create", late)
+    with pytest.raises(Mismatch, match="another seed"):
+        LabelJoin(12, shards=3, store=url, name="clicks", rng=1)
+    assert names_in(url) == ["clicks"]
+    with pytest.raises(StoreError, match="has 'copy' already"):
+        source.copy_to(url, name="copy")
+    assert names_in(url) == ["clicks", "copy"]
+    source.close()
+
+
+def test_those_who_make_a_join_at_once_have_the_same_or_are_refused(new_store):
+    url, came = new_store("postgres"), []
+
+    def make(count):
+        came.append(outcome_of(lambda: LabelJoin(12, shards=count, store=url, durability="process")))
+
+    makers = [threading.Thread(target=make, args=(count,)) for count in (2, 3, 2, 3, 2, 3)]
+    for thread in makers:
+        thread.start()
+    for thread in makers:
+        thread.join()
+    joins = [one for one in came if not isinstance(one, Exception)]
+    assert [type(one) for one in came if isinstance(one, Exception)] == [Mismatch] * 3
+    for i, join in enumerate(joins):
+        join.decide({}, i)
+    assert [join.status().rounds for join in joins] == [3, 3, 3]
+    assert len(names_in(url)) == 1 + len(joins[0]._shards)
+    for join in joins:
+        join.close()
+
+
+def test_what_fails_half_way_can_be_done_again(new_store):
+    url = new_store("postgres")
+    LabelJoin(4, store=url, name="new#2/3").close()
+    LabelJoin(4, store=url, name="copy#2/3").close()
+    with pytest.raises(Mismatch):
+        LabelJoin(12, shards=3, store=url, name="new")
+    source = LabelJoin(12, shards=3, store=url, name="source", rng=1)
+    with pytest.raises(StoreError, match="'copy#2/3' already"):
+        source.copy_to(url, name="copy")
+    assert [name for name in names_in(url) if "source" not in name] == ["copy#2/3", "new#2/3"]
+    for name in ("copy", "new"):
+        erase(url, f"{name}#2/3")
+    LabelJoin(12, shards=3, store=url, name="new").close()
+    source.copy_to(url, name="copy").close()
+    source.close()
+
+
+def test_a_copy_during_a_rebalance_holds_no_more_than_the_capacity(monkeypatch):
+    join = LabelJoin(16, shards=2, rng=1)
+    few, many = of_each(300, 2)
+    join.decide_many([{}] * 320, ids=few[:20] + many)
+    first = join._shards[0]._turns
+    look, other = first.look, threading.Thread(target=join.rebalance)
+
+    def look_and_wait(work, *arguments):
+        found = look(work, *arguments)
+        if other.ident is None:
+            other.start()
+            other.join(0.5)  # as long as it may take between two looks
+        return found
+
+    monkeypatch.setattr(first, "look", look_and_wait)
+    heads = [line["configuration"]["capacity"] for line in join.export_lines() if "configuration" in line]
+    other.join()
+    assert heads == [16, 8, 8]
+    assert join.status().shards[1].capacity > 8
+
+
+def test_sixteen_rebalances_at_once_wait_for_each_other(new_store, monkeypatch):
+    monkeypatch.setattr(connections, "PATIENCE", 4.0)
+    url, came = new_store("postgres"), []
+    joins = [LabelJoin(8, shards=2, store=url, name=f"j{i}", rng=i, durability="process") for i in range(16)]
+    hot, _ = of_each(40, 2)
+    for join in joins:
+        join.decide_many([{}] * 40, ids=hot)
+    look = ShardedJoin._look
+
+    def slow(join, work):
+        time.sleep(0.3)  # until all have come
+        return look(join, work)
+
+    monkeypatch.setattr(ShardedJoin, "_look", slow)
+    threads = [threading.Thread(target=lambda j=join: came.append(outcome_of(j.rebalance))) for join in joins]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [one for one in came if isinstance(one, Exception)] == []
+    for join in joins:
+        join.close()
+
+
 def of_each(count, shards):
     """So many ids of each shard."""
     found = [[id for id in map(str, range(20 * count * shards)) if shard_of(id, shards) == k] for k in range(shards)]
@@ -413,8 +519,8 @@ def test_a_rebalance_keeps_its_lock_however_long_a_shard_is_busy(new_store, monk
         with rebalance_that_waits(url, join) as came:
             other.decide_many([{}] * 100, ids=cold[20:120])
             time.sleep(2.7)
-            with psycopg.connect(url, autocommit=True) as database, pytest.raises(psycopg.errors.LockNotAvailable):
-                record = "SELECT number FROM tarry_sessions WHERE name = 'main'"
+            record = "SELECT number FROM tarry_sessions WHERE name = 'main'"
+            with psycopg.connect(url) as database, pytest.raises(psycopg.errors.LockNotAvailable):
                 database.execute(f"SELECT 1 FROM tarry_state WHERE session = ({record}) FOR UPDATE NOWAIT")
         assert isinstance(came[0], list), came
         other.rebalance()
@@ -427,10 +533,9 @@ def test_a_rebalance_that_has_lost_its_lock_grows_no_shard(new_store):
     hot, cold = of_each(400, 2)
     with LabelJoin(16, shards=2, store=url, rng=1) as join, LabelJoin.open(url) as other:
         join.decide_many([{}] * 140, ids=hot[:120] + cold[:20])
-        with rebalance_that_waits(url, join) as came:
-            with psycopg.connect(url, autocommit=True) as database:
-                held = join._register.place._held.info.backend_pid
-                assert database.execute("SELECT pg_terminate_backend(%s, 5000)", (held,)).fetchone() == (True,)
+        with rebalance_that_waits(url, join) as came, psycopg.connect(url, autocommit=True) as database:
+            held = join._register.place._held.info.backend_pid
+            assert database.execute("SELECT pg_terminate_backend(%s, 5000)", (held,)).fetchone() == (True,)
         assert isinstance(came[0], StoreError)
         assert "1 shards were changed" in str(came[0])
         assert "the lock of 'main' is gone" in str(came[0])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from zlib import crc32
@@ -56,6 +57,15 @@ class Register:
         self.configuration, self._lock = configuration, threading.Lock()
         self.place = cast("Postgres | None", place)  # no other store has shards
 
+    @contextmanager
+    def making(self) -> Iterator[list[str]]:
+        """Let nobody else make shards of this name before :meth:`create`; yield the names that are taken."""
+        if self.place is None:
+            yield []
+        else:
+            with self.place.making():
+                yield self.place.names()
+
     def create(self) -> bool:
         """Store the record; False if there is one already."""
         return self.place is None or self.place.create(*self._text(self.configuration), _head(1))
@@ -85,9 +95,9 @@ class Register:
         if self.place is not None:
             self.place.keep()
 
-    def copy(self) -> Copy:
-        """Return the record as an export has it."""
-        return Copy(self._text(self.change(lambda was: (was, was)))[0], 0, {}, {}, {})
+    def copies(self, of_shards: Callable[[], list[Copy]]) -> list[Copy]:
+        """Return the record as an export has it, and copies of the shards, while no process changes capacities."""
+        return self.change(lambda was: (was, [Copy(self._text(was)[0], 0, {}, {}, {}), *of_shards()]))
 
     def _text(self, configuration: Configuration) -> tuple[str, int]:
         text = encode(configuration)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from math import inf, nan
 from typing import Any, Self, TypeVar, cast
@@ -20,10 +20,10 @@ from zlib import crc32
 
 from tarry._version import __version__
 from tarry.checks import as_int
-from tarry.errors import StoreError
+from tarry.errors import StoreError, TarryError
 from tarry.kernel import make_seed
 from tarry.live import batches, outbox
-from tarry.live.base import Found, StoredObject, closed_on_failure, make_or_open
+from tarry.live.base import Found, StoredObject, closed_on_failure, erase, make_or_open
 from tarry.live.batches import Receipt, Receipts, receipts_of
 from tarry.live.books import Books, books_of, merged
 from tarry.live.configuration import SHARDS, WINDOW, Configuration, check_same, encode, parse, settled
@@ -76,24 +76,42 @@ class ShardedJoin(LabelJoin):
         count = checked_count(shards, whole, store)
         whole = whole._replace(seed=make_seed(rng), options=whole.options | {SHARDS: count})
         place = open_store(store, name, durability=durability)
-        with nullcontext() if place is None else closed_on_failure(place), ExitStack() as opened:
+        beside = partial(LabelJoin._find, store, player=whole.player, members=None, durability=durability)
+
+        def is_there() -> bool:
+            """Open the join if there is one of this name; raise Mismatch about another."""
             found = None if place is None else place.configuration()
-            if place is not None and found is not None:
-                plain, stored = parse(found, place.where, whole.player)
-                check_same(plain, whole, with_seed=rng is not None)
-                beside = partial(LabelJoin._find, store, player=whole.player, members=None, durability=durability)
-                self._open_shards(Found(name, plain, stored, place, found, beside))
+            if place is None or found is None:
+                return False
+            plain, stored = parse(found, place.where, whole.player)
+            check_same(plain, whole, with_seed=rng is not None)
+            self._open_shards(Found(name, plain, stored, place, found, beside))
+            return True
+
+        with nullcontext() if place is None else closed_on_failure(place):
+            if is_there():
                 return
-            made: list[LabelJoin] = []
-            for k in range(count):
-                seed, own = None if rng is None else seed_of(whole.seed, k), shard_name(name, k, count)
-                turns = make_or_open(part_of(whole, k), seed, store=store, name=own, durability=durability)
-                made.append(LabelJoin._of(turns))
-                opened.callback(made[-1].close)
             register = Register(whole, place)
-            register.create()  # last, so that whoever finds it finds its shards; somebody may have been faster
-            self._hold(register, made)
-            opened.pop_all()
+            with register.making() as taken, ExitStack() as opened:
+                if is_there():  # somebody was faster
+                    return
+                made: list[LabelJoin] = []
+                for k in range(count):
+                    seed, own = None if rng is None else seed_of(whole.seed, k), shard_name(name, k, count)
+                    turns = make_or_open(part_of(whole, k), seed, store=store, name=own, durability=durability)
+                    made.append(LabelJoin._of(turns))
+                    if own not in taken:
+                        opened.callback(_undo, store, own)
+                    opened.callback(made[-1].close)
+                # Last, so that whoever finds it finds its shards; joins without shards do not wait for this lock.
+                if register.create():
+                    self._hold(register, made)
+                elif is_there():
+                    for one in made:
+                        one.close()
+                else:
+                    raise StoreError(f"{name!r} was made and removed by another process meanwhile: call again")
+                opened.pop_all()
 
     @classmethod
     def _continue(cls, found: Found) -> Self:
@@ -438,7 +456,7 @@ class ShardedJoin(LabelJoin):
     # Copies.
 
     def copy_to(self, store: str | Store, *, name: str = MAIN, durability: str = POWER) -> Self:
-        copies = [self._register.copy(), *self._look(copy_of)]
+        copies = self._register.copies(partial(self._look, copy_of))
         return self._imported(copies, store, name, durability, self._register.configuration.player)
 
     def to_bytes(self) -> bytes:
@@ -449,7 +467,7 @@ class ShardedJoin(LabelJoin):
         raise ValueError("bytes hold one join, not one with shards: call LabelJoin.from_bytes")
 
     def export_lines(self) -> Iterator[dict[str, Any]]:
-        for copy in (self._register.copy(), *self._look(copy_of)):
+        for copy in self._register.copies(partial(self._look, copy_of)):
             yield from lines_of(copy)
 
     @classmethod
@@ -465,16 +483,18 @@ class ShardedJoin(LabelJoin):
         place = open_store(store, name, durability=durability)
         if place is None:
             raise ValueError("a copy goes into a durable store, got 'memory:': give postgresql://")
-        made: list[LabelJoin] = []
-        with ExitStack() as opened, closed_on_failure(place):
+        made, kept = list[LabelJoin](), Register(whole, place)
+        with closed_on_failure(place), kept.making(), ExitStack() as opened:
+            taken = StoreError(f"{place.where} has {name!r} already, so nothing was changed: give another name")
             if place.configuration() is not None:
-                raise StoreError(f"{place.where} has {name!r} already, so nothing was changed: give another name")
+                raise taken
             for k, part in enumerate(parts):
                 own = shard_name(name, k, len(parts))
                 made.append(LabelJoin._imported_alone(part, store, own, durability, player, members))
+                opened.callback(_undo, store, own)
                 opened.callback(made[-1].close)
-            kept = Register(whole, place)
-            kept.create()
+            if not kept.create():
+                raise taken
             opened.pop_all()
         join = cls.__new__(cls)
         join._hold(kept, made)
@@ -484,6 +504,12 @@ class ShardedJoin(LabelJoin):
         for shard in self._shards:
             shard.close()
         self._register.close()
+
+
+def _undo(store: str | Store, name: str) -> None:
+    """Remove a shard that was made for a join which could not be; what made it fail is told, not that this did too."""
+    with suppress(TarryError):
+        erase(store, name)
 
 
 def _load(books: Books) -> Load:

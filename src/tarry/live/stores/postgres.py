@@ -163,7 +163,8 @@ class Postgres:
         run = self._ready().execute
         if not self._has_tables:
             self._make_tables()
-        run("BEGIN")
+        if not self._ready().info.transaction_status:  # else it is that of ``making``
+            run("BEGIN")
         try:
             added = run(
                 "INSERT INTO tarry_sessions (name, configuration, checksum) VALUES (%s, %s, %s) "
@@ -196,6 +197,20 @@ class Postgres:
                 yield head
             finally:
                 self.rollback()  # where nothing was committed
+
+    @contextmanager
+    def making(self) -> Iterator[None]:
+        """Hold a lock on a name until :meth:`create`, while this process makes what belongs to it under others."""
+        with self._pool.resting:
+            try:
+                run = self._ready().execute
+                run("BEGIN")
+                self.keep()
+                run("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (_LOCK, self.name))
+                self._has_tables = self._check_tables(must_exist=False)  # others may have made them
+                yield
+            finally:
+                self.rollback()
 
     def keep(self) -> None:
         """Let the transaction under way rest as long as it takes; raise StoreError if it has ended, with its locks."""
