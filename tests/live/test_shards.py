@@ -19,7 +19,7 @@ from tarry.live import LabelJoin, Row
 from tarry.live.base import StoredObject, erase
 from tarry.live.books import books_of, merged
 from tarry.live.core import NAIVE
-from tarry.live.register import Register, seed_of, shard_of, shares
+from tarry.live.register import Register, seed_of, shard_of, shares, shares_by_load
 from tarry.live.shards import ShardedJoin
 from tarry.live.stores import connections, stored_names
 from tarry.live.transactions import outcome_of
@@ -258,6 +258,36 @@ def test_shares_divide_a_capacity():
             exact = [1 + (capacity - 7) * load / (sum(loads) or 1) for load in loads]
             if sum(loads):
                 assert max(abs(part - want) for part, want in zip(parts, exact, strict=True)) <= 1.0
+
+
+def test_no_other_division_varies_less():
+    """Against all divisions there are; whole slots and one for each shard keep it from being the least itself."""
+    draw = np.random.default_rng(3)
+    for _ in range(60):
+        decisions, backlogs = draw.dirichlet([0.7] * 3), draw.uniform(1.0, 200.0, 3) ** draw.choice([0.5, 1.0], 3)
+
+        def cost(slots, p=decisions, b=backlogs):
+            return float(p @ np.maximum(0.0, b / np.array(slots) - 1.0))
+
+        every = [(i, j, 60 - i - j) for i in range(1, 59) for j in range(1, 60 - i)]
+        least = min(map(cost, every))
+        assert cost(shares_by_load(60, decisions, backlogs)) <= 1.05 * least + 0.02
+
+
+def test_slots_go_where_they_are_worth_most_if_shards_do_not_wait_equally_long():
+    """Shard 0 has a tenth of the decisions, and ten elevenths of what is pending."""
+    join = LabelJoin(20, shards=2, rng=1)
+    slow, quick = of_each(1800, 2)
+    join.decide_many([None] * 200, ids=slow[:200])
+    for i in range(0, 1800, 20):
+        join.decide_many([None] * 20, ids=quick[i : i + 20])
+        if i < 1780:
+            join.label_many(quick[i : i + 20], [1] * 20)
+    loads = join.status().shards
+    assert [(load.rounds, round(load.held)) for load in loads] == [(200, 200), (1800, 20)]
+    assert shares(20, [load.held for load in loads]) == [17, 3], "held weight alone would tell another story"
+    join.rebalance()
+    assert [load.capacity for load in join.status().shards] == [10, 10], "√(200 · 200) is near √(1800 · 20)"
 
 
 def skewed(count: int, shards: int, hot: int, seed: int = 0) -> list[str]:

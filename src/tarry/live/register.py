@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
+from math import sqrt
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from zlib import crc32
 
@@ -48,6 +49,29 @@ def shares(capacity: int, loads: Sequence[float]) -> list[int]:
     for k in most_left[: spare - sum(parts)]:
         parts[k] += 1
     return [part + 1 for part in parts]
+
+
+def shares_by_load(capacity: int, decisions: Sequence[float], backlogs: Sequence[float]) -> list[int]:
+    """Return a capacity divided so that sums over shards vary least: Σ p_k (B_k/C_k − 1)⁺, of decisions and backlogs.
+
+    That is at C_k ∝ √(p_k B_k), but for shards that need no more than C_k = B_k. What nobody needs goes by backlogs.
+
+    >>> shares_by_load(100, [0.1, 0.9], [900.0, 100.0]), shares_by_load(100, [0.5, 0.5], [900.0, 100.0])
+    ([50, 50], [75, 25])
+    >>> shares_by_load(100, [0.1, 0.9], [900.0, 10.0]), shares_by_load(1000, [0.1, 0.9], [450.0, 50.0])
+    ([89, 11], [899, 101])
+    """
+    loads = [sqrt(p * b) for p, b in zip(decisions, backlogs, strict=True)]
+    exact, short = list(backlogs), {k for k, load in enumerate(loads) if load > 0}
+    while short:
+        left = capacity - sum(exact[k] for k in range(len(exact)) if k not in short)
+        each = left / sum(loads[k] for k in short)
+        full = {k for k in short if each * loads[k] >= backlogs[k]}
+        if not full:
+            exact = [each * loads[k] if k in short else b for k, b in enumerate(backlogs)]
+            break
+        short -= full
+    return shares(capacity, exact)
 
 
 class Register:

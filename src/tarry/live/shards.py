@@ -33,7 +33,16 @@ from tarry.live.label_join import LabelJoin, Outcome, Ticket
 from tarry.live.labels import UNSAID
 from tarry.live.logs import check_features
 from tarry.live.outbox import Row
-from tarry.live.register import Register, check_capacity, checked_count, divided, part_of, seed_of, shard_of, shares
+from tarry.live.register import (
+    Register,
+    check_capacity,
+    checked_count,
+    divided,
+    part_of,
+    seed_of,
+    shard_of,
+    shares_by_load,
+)
 from tarry.live.status import Estimate, Load, Status, Waiting, estimate_of, ledger_of, status_from
 from tarry.live.stores import MAIN, POWER, Store, open_store, shard_name
 from tarry.live.transactions import outcome_of
@@ -408,10 +417,11 @@ class ShardedJoin(LabelJoin):
         return released
 
     def rebalance(self) -> list[Hashable]:
-        """Divide the capacity among shards by what each holds; return the ids that lost their slots.
+        """Divide the capacity among shards so that sums vary least; return the ids that lost their slots.
 
-        A shard's load is the weight that it holds, which is what its pending decisions come to. Slots go by VarOpt's
-        own step, as in :meth:`resize`, and shrink before others grow. Shards within 5 % of their shares stay.
+        A shard's share is as √(decisions so far × weight held), the weight being what its pending decisions come to,
+        and no more than it holds while others lack. Slots go by VarOpt's own step, as in :meth:`resize`, and shrink
+        before others grow. Shards within 5 % of their shares stay.
         """
 
         def work(was: Configuration) -> tuple[Configuration, list[Hashable]]:
@@ -419,7 +429,9 @@ class ShardedJoin(LabelJoin):
             now = [part.configuration.capacity for part in parts]
             if was.capacity is None:
                 return was, []
-            wanted = shares(was.capacity, [1.0 + (part.held if part.held >= 0 else part.tracked) for part in parts])
+            decided = [1.0 + part.sizes.get("total", float(part.rounds)) for part in parts]
+            held = [1.0 + (part.held if part.held >= 0 else part.tracked) for part in parts]
+            wanted = shares_by_load(was.capacity, decided, held)
             is_close = all(abs(one - (has or 0)) <= max(1.0, CLOSE * one) for one, has in zip(wanted, now, strict=True))
             is_whole = sum(map(_size, now)) == was.capacity
             return was, [] if is_close and is_whole else self._reshape(now, wanted, {}, {})
