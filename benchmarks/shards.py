@@ -33,7 +33,8 @@ WARM = 50  # calls before the clock runs
 BATCH = 1000
 _numbers = numbers()
 _STORED = """
-SELECT (SELECT sum(pg_column_size(i.*)) FROM tarry_items i), pg_total_relation_size('tarry_items')
+SELECT (SELECT sum(pg_column_size(i.*)) FROM tarry_items i) + (SELECT sum(length(data)) FROM tarry_state),
+       pg_total_relation_size('tarry_items') + pg_total_relation_size('tarry_state')
 """
 _barrier: Any = None  # of this client and the others
 
