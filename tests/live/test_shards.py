@@ -190,6 +190,9 @@ def test_rows_of_the_outbox_over_all_shards():
     assert {row.number for row in first + after} == {row.number for row in given}
     assert join.ack([row.number for row in first]) == 33
     assert join.rows() == after
+    with pytest.raises(ValueError, match=f"row {4 * 1000 + 1} was not given out"):
+        join.ack([after[0].number, 4 * 1000 + 1])
+    assert join.rows() == after, "nor was the other one acknowledged"
     assert join.ack(after[-1].number) == 33 - sum(row.number % 4 == after[-1].number % 4 for row in after), (
         "one number speaks of its own shard alone"
     )
@@ -220,6 +223,15 @@ def test_a_single_join_takes_several_numbers_too():
 def test_refusals(arguments, words):
     with pytest.raises(ValueError, match=words):
         LabelJoin(**arguments)
+
+
+def test_a_class_of_ones_own_is_not_made_into_shards():
+    class Own(LabelJoin):
+        pass
+
+    with pytest.raises(TypeError, match="no Own"):
+        Own(8, shards=2)
+    assert type(Own(8)) is Own
 
 
 def test_a_batch_that_makes_no_sense_changes_nothing(new_store):
@@ -377,6 +389,13 @@ def test_reopened_copied_moved_and_deleted(new_store):
     lines = [json.dumps(line) for line in copy.export_lines()]
     with pytest.raises(StoreError, match="not all of"):
         LabelJoin.import_from(lines[: next(i for i, line in enumerate(lines) if i > 5 and '"lines"' in line) + 1], url)
+    ends = [i for i, line in enumerate(lines) if '"lines"' in line]
+    for part in (lines[: ends[0] + 1], lines[ends[0] + 1 : ends[1] + 1]):  # the record, and one shard
+        with pytest.raises(StoreError, match="not all of"):
+            LabelJoin.import_from(part, url)
+    with LabelJoin.open(url, name="copy") as other:
+        copy.resize(capacity=6)
+        assert other.export()["configuration"]["capacity"] == 6
     found = copy.export(payloads=True)
     assert len(found["tracked"]) == copy.status().tracked
     assert found["configuration"]["options"]["shards"] == 3

@@ -114,6 +114,10 @@ class Register:
             except place.errors as error:
                 raise StoreError(place.explain(error)) from error
 
+    def read(self) -> Configuration:
+        """Return the configuration as it is now: another process may have changed it."""
+        return self.change(lambda was: (was, was))
+
     def keep(self) -> None:
         """Raise StoreError if the lock under which a change is made has been lost."""
         if self.place is not None:

@@ -322,6 +322,13 @@ class ShardedJoin(LabelJoin):
     def ack(self, number: int | Iterable[int]) -> int:
         last = self._by_shard(outbox.row_numbers(number, "number"))
         self._shards[0]._check_outbox()
+        given = self._look(lambda tracker: tracker.slots.given)
+        for k, own in last.items():
+            if own > given[k]:
+                asked = own * len(given) + k
+                raise ValueError(
+                    f"row {asked} was not given out yet, so none was acknowledged: acknowledge those you have"
+                )
         self._all([partial(self._shards[k].ack, own) for k, own in last.items()])
         return sum(self._look(outbox.left))
 
@@ -366,7 +373,7 @@ class ShardedJoin(LabelJoin):
         status = self.status()._asdict().items()
         return {
             "version": __version__,
-            "configuration": json.loads(encode(self._register.configuration)),
+            "configuration": json.loads(encode(self._register.read())),
             "is_numbered": False,
             "status": {name: part._asdict() if hasattr(part, "_asdict") else part for name, part in status},
             "tracked": [{"shard": k, **one} for k, part in enumerate(parts) for one in part["tracked"]],
