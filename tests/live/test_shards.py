@@ -344,11 +344,14 @@ def test_a_change_that_is_cut_short_is_made_good(monkeypatch):
     join.decide_many([None] * 200, ids=skewed(200, 4, hot=2))
     with monkeypatch.context() as patch:
         patch.setattr(
-            join._shards[2], "_reconfigure", lambda *_, **__: (_ for _ in ()).throw(StoreError("out of reach"))
+            join._shards[2],
+            "_reconfigure",
+            lambda *_, **__: (_ for _ in ()).throw(StoreError("out of reach; nothing was changed: wait")),
         )
         before = {one.id for one in join.tracked()}
         with pytest.raises(StoreError, match=r"^3 shards were changed.* shard 2 .* not: out of reach") as told:
             join.rebalance()
+    assert "nothing was changed" not in str(told.value)
     lost = before - {one.id for one in join.tracked()}
     assert f"the slots of {len(lost)} decisions" in str(told.value)
     assert all(repr(id) in str(told.value) for id in lost)

@@ -466,10 +466,11 @@ class ShardedJoin(LabelJoin):
                 if not done:
                     raise
                 lost = ", ".join(map(repr, released[:SHOWN])) + (", …" if len(released) > SHOWN else "")
+                why = str(error).replace("; nothing was changed", "")  # which is so of this shard alone
                 # Not to be made again unseen: these ids would be missed.
                 raise Uncertain(
                     f"{done} shards were changed, which took the slots of {len(released)} decisions ({lost or 'none'}; "
-                    f"fate tells of each), and shard {k} and those after it were not: {error}. All together are within "
+                    f"fate tells of each), and shard {k} and those after it were not: {why}. All together are within "
                     "the capacity; call again, or rebalance, to give out the rest"
                 ) from error
             done += 1
