@@ -6,7 +6,7 @@ import asyncio
 import signal
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -19,9 +19,9 @@ from starlette.middleware.cors import CORSMiddleware
 
 from tarry._version import __version__
 from tarry.errors import Missing
-from tarry.live import LabelJoin
+from tarry.live import LabelJoin, Status
 from tarry.live.stores import stored_names
-from tarry.service.desk import Desks
+from tarry.service.desk import Desk, Desks
 from tarry.service.events import events
 from tarry.service.guard import Guard
 from tarry.service.joins import joins
@@ -105,10 +105,16 @@ def _drain_at_the_end(guard: Guard) -> None:
 async def show_metrics(request: Request) -> Response:
     """Figures for Prometheus."""
     state, found = request.app.state, {}
-    for (kind, name), desk in state.desks:
-        opened: Any = desk.opened
-        found[kind._kind, name] = (opened.capacity, await desk.call(opened.status))
+    for (kind, name), _ in state.desks:
+        with suppress(Missing):  # deleted
+            found[kind._kind, name] = await state.desks.using(kind, name, _figures)
     return Response(state.metrics.text(found), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def _figures(desk: Desk) -> tuple[int | None, Status]:
+    opened: Any = desk.opened
+    status = await desk.call(opened.status)  # which first reads what others have changed
+    return opened.capacity, status
 
 
 def _add_open_routes(app: FastAPI) -> None:
