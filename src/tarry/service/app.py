@@ -69,16 +69,16 @@ def make_app(settings: Settings) -> Any:
     app.openapi = partial(_openapi, app)  # type: ignore[method-assign]
     for kind in (RequestValidationError, HTTPException, Refusal):
         app.add_exception_handler(kind, _refused)
-    layers: Any = Direct(app, joins, sessions)
+    guard = app.state.guard = Guard(Direct(app, joins, sessions), settings, tokens, metrics)
     if settings.origins:
-        layers = CORSMiddleware(
-            layers,
+        return CORSMiddleware(  # around the guard, whose refusals a page must be able to read
+            guard,
             allow_origins=list(settings.origins),
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type", "x-request-id"],
+            expose_headers=["retry-after", "x-request-id"],
         )
-    app.state.guard = Guard(layers, settings, tokens, metrics)
-    return app.state.guard
+    return guard
 
 
 def _warm_up() -> None:
