@@ -126,6 +126,66 @@ def test_heads(rude, what):
     assert not body or json.loads(body)["status"] == expected
 
 
+def watching(served):
+    """A connection on which an answer never ends."""
+    line = connected(served)
+    line.sendall(head_of(served).replace(b"POST /v1/joins/a/decide", b"GET /v1/events?join=a") + b"\r\n")
+    said = b""
+    while b"event: status" not in said:
+        said += line.recv(65536)
+    return line
+
+
+def unread(served):
+    """A connection with answers that its client does not read; it has no token."""
+    served.call("GET", "/console/vega.js")  # which is made, and kept, at the first time
+    line = socket.socket()
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    line.connect(("127.0.0.1", served.port))
+    line.settimeout(20)
+    line.sendall(b"GET /console/vega.js HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
+    time.sleep(0.5)
+    return line
+
+
+@pytest.mark.parametrize("busy", [watching, unread])
+def test_headers_behind_an_unfinished_answer_have_the_same_limit(rude, busy):
+    line = busy(rude)
+    before = memory_of(rude)
+    with line, suppress(OSError):
+        line.sendall(b"GET / HTTP/1.1\r\n" + (b"x: " + b"a" * 65_531 + b"\r\n") * 600)
+        pytest.fail("all of it was read")
+    assert memory_of(rude) - before < 20 << 20
+
+
+def test_headers_behind_an_unfinished_answer_have_the_same_time(rude):
+    with watching(rude) as line:
+        line.sendall(b"GET / HTTP/1.1\r\n")
+        began, rest = time.monotonic(), b""
+        with suppress(ConnectionResetError):
+            while chunk := line.recv(65536):
+                rest += chunk
+    assert 0.5 < time.monotonic() - began < 5
+    assert b"HTTP/1.1" not in rest  # nothing is said in the middle of the other answer
+
+
+def test_requests_that_follow_at_once(rude):
+    """A few are answered in their order; a connection on which very many wait is closed."""
+    asked = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    with connected(rude) as line:
+        line.sendall(asked * 19 + asked.replace(b"Host: x", b"Connection: close"))
+        said = b""
+        while chunk := line.recv(65536):
+            said += chunk
+    assert said.count(b'{"status":"ok"}') == 20
+    with watching(rude) as line:
+        line.sendall(asked * 2000)
+        line.settimeout(5)
+        with suppress(ConnectionResetError):
+            while line.recv(65536):
+                pass
+
+
 def test_silence_is_answered_by_silence(rude):
     began = time.monotonic()
     assert sent(rude) == (0, b"")

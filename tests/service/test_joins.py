@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from urllib.request import Request, urlopen
 
 import psutil
@@ -13,7 +15,10 @@ import pytest
 from serving import Served
 
 import tarry
+from tarry.errors import Missing
+from tarry.live.base import erase
 from tarry.live.plain import plain
+from tarry.service import desk
 from tarry.service.desk import HISTORY, Desk
 from tarry.service.events import _changes
 
@@ -114,6 +119,84 @@ def test_a_list_with_statuses_and_the_end_of_one(served, join):
     assert served.call("DELETE", join) == (204, None)
     assert served.call("GET", f"{join}/status")[0] == 404
     assert served.call("POST", join, {"capacity": 5})[1]["rounds"] == 0
+
+
+@pytest.fixture(scope="module")
+def other(served, tmp_path_factory):
+    """Another server with the same store."""
+    server = Served(tmp_path_factory.mktemp("other"), store=served.store, durability="process")
+    yield server
+    server.stop()
+
+
+MADE = {"joins": {"capacity": 4, "seed": 1}, "sessions": {"dimension": 2, "rate": 0.5, "capacity": 4, "seed": 1}}
+
+
+@pytest.mark.parametrize("kind", MADE)
+@pytest.mark.parametrize("way", ["status", "begin", "make", "list", "metrics", "delete"])
+def test_what_another_server_deletes_and_makes_again_is_found(served, other, kind, way):
+    """By every kind of call, as the first one after it; one that stays deleted is missing, without the store's path."""
+    path, verb = f"/v1/{kind}/again-{way}", {"joins": "decide", "sessions": "ask"}[kind]
+    assert served.call("POST", path, MADE[kind])[0] == 201
+    assert served.call("POST", f"{path}/{verb}", {"id": "before"})[0] == 200
+    assert other.call("DELETE", path)[0] == 204
+    assert other.call("POST", path, MADE[kind] | {"capacity": 7})[0] == 201
+    calls = {
+        "status": ("GET", f"{path}/status", None),
+        "begin": ("POST", f"{path}/{verb}", {"id": "after"}),
+        "make": ("POST", path, MADE[kind] | {"capacity": 7}),
+        "list": ("GET", f"/v1/{kind}?limit=200", None),
+        "metrics": ("GET", "/metrics", None),
+        "delete": ("DELETE", path, None),
+    }
+    status, told = served.call(*calls[way])
+    assert status == (204 if way == "delete" else 200), told
+    if way == "list":
+        assert [one["status"]["capacity"] for one in told["items"] if one["name"] == f"again-{way}"] == [7]
+    if way == "metrics":
+        assert f'tarry_capacity{{kind="{kind[:-1]}",name="again-{way}"}} 7.0' in told.decode()
+    if way != "delete":
+        assert served.call("POST", f"{path}/fate", {"ids": ["before"]})[1]["fates"][0]["fate"] == "unknown"
+        assert other.call("DELETE", path)[0] == 204
+    assert served.call("GET", "/metrics")[0] == 200
+    status, told = served.call("GET", f"{path}/status")
+    assert (status, told["detail"]) == (404, f"there is no {kind[:-1]} called 'again-{way}': make it first")
+    assert served.call("POST", path, MADE[kind])[0] == 201
+    assert other.call("DELETE", path)[0] == 204
+    assert served.call("POST", path, MADE[kind])[0] == 201  # though the one before is still open there
+    assert served.call("DELETE", path)[0] == 204
+
+
+def test_no_call_opens_what_is_being_deleted(tmp_path, monkeypatch):
+    """A call that comes while an object is erased finds none, and one made after it works."""
+    store, begun, go_on = f"sqlite:///{tmp_path}/a.db", threading.Event(), threading.Event()
+
+    def slowly(*about):
+        begun.set()
+        assert go_on.wait(10)
+        erase(*about)
+
+    async def work():
+        monkeypatch.setattr(desk, "erase", slowly)
+        desks = desk.Desks(store)
+        await desks.make(tarry.LabelJoin, "a", partial(tarry.LabelJoin, 2))
+        deleting = asyncio.ensure_future(desks.delete(tarry.LabelJoin, "a"))
+        await asyncio.to_thread(begun.wait, 10)
+        calls = [
+            asyncio.ensure_future(one) for one in (desks.find(tarry.LabelJoin, "a"), desks.delete(tarry.LabelJoin, "a"))
+        ]
+        await asyncio.sleep(0.1)
+        assert not any(one.done() for one in calls)
+        go_on.set()
+        await deleting
+        refused = await asyncio.gather(*calls, return_exceptions=True)
+        assert all(isinstance(one, Missing) and str(tmp_path) not in str(one) for one in refused)
+        found, is_new = await desks.make(tarry.LabelJoin, "a", partial(tarry.LabelJoin, 3))
+        capacity = await found.call(lambda: found.opened.capacity)
+        await desks.close()
+        return is_new, capacity
+
+    assert asyncio.run(work()) == (True, 3)
 
 
 def test_events_tell_what_happens(served, join):

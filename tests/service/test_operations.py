@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.request import Request, urlopen
 
+import httpx
 import pytest
 from cutting import Proxy
 from prometheus_client.parser import text_string_to_metric_families
@@ -23,8 +24,9 @@ from service_kills import kill_often
 from serving import Served
 
 import tarry
+from tarry.client.connection import Connection
 from tarry.client.remote import RemoteJoin
-from tarry.errors import Mismatch, Missing, NotAllowed, StoreError, Uncertain
+from tarry.errors import Mismatch, Missing, NotAllowed, StoreError, TarryError, Uncertain
 from tarry.service import desk
 from tarry.service.settings import settle
 
@@ -89,6 +91,45 @@ def test_calls_under_way_end_and_new_ones_are_told(tmp_path):
         assert len(told) > 20
         assert all(join.fate(id) is not tarry.Answer.UNKNOWN for id in told)
     assert "Traceback" not in served.log()
+
+
+def test_a_call_that_outlasts_the_end_may_be_stored(tmp_path):
+    """It is told so: the store is held by another until the server has given up waiting for its calls."""
+    served, told = Served(tmp_path, drain=1), []
+    served.call("POST", "/v1/joins/a", {"capacity": 4})
+    served.call("POST", "/v1/joins/a/decide", {"decisions": [{"id": "x"}, {"id": "y"}]})
+
+    def label():
+        with tarry.connect(served.url, token=served.token, patience=0) as friend, pytest.raises(Uncertain) as error:
+            RemoteJoin(friend, "a").label("x", 1)
+        told.append(str(error.value))
+
+    held = sqlite3.connect(tmp_path / "served.db", isolation_level=None)
+    held.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(2) as pool:
+        mine = pool.submit(label)
+        answer = pool.submit(served.call, "POST", "/v1/joins/a/label", {"id": "y", "label": 1})
+        time.sleep(1.0)
+        served.process.send_signal(signal.SIGTERM)
+        mine.result()
+        status, problem = answer.result()
+        held.execute("ROLLBACK")
+    held.close()
+    served.stop()
+    assert "unknown" in told[0]
+    assert (status, problem["is_stored"]) == (503, "unknown")
+    with tarry.LabelJoin.open(served.store, name="a") as join:
+        assert join.fate("x") is join.fate("y") is tarry.Answer.USED
+
+
+@pytest.mark.parametrize(("status", "error"), [(500, Uncertain), (502, Uncertain), (504, Uncertain), (404, TarryError)])
+def test_answers_that_a_server_of_ours_does_not_give(status, error):
+    """Of a proxy, say: whether the call was made behind it is unknown."""
+    transport = httpx.MockTransport(lambda _: httpx.Response(status, text="<h1>Bad Gateway</h1>"))
+    friend = Connection(httpx.Client(transport=transport, base_url="http://a"))
+    with friend, pytest.raises(TarryError, match=f"answered {status} without a word") as told:
+        RemoteJoin(friend, "a").label("x", 1)
+    assert type(told.value) is error
 
 
 def test_streams_do_not_hold_up_the_end(tmp_path):

@@ -81,6 +81,46 @@ def test_tokens_change_without_a_restart(served):
     assert served.call("GET", "/v1/joins")[0] == 200
 
 
+def test_a_stream_ends_with_its_token(served, join):
+    """Within seconds, whether the token was removed or is for another name now."""
+    for change in (lambda: remove_token(served.tokens, "spy"), lambda: narrowed(served.tokens, "spy", "other")):
+        text = add_token(served.tokens, "spy", "read", [join.rpartition("/")[2]])
+        time.sleep(1.1)
+        watched = Request(f"{served.url}/v1/events?join={join.rpartition('/')[2]}")
+        watched.add_header("authorization", f"Bearer {text}")
+        with urlopen(watched, timeout=10) as stream:
+            assert stream.readline() == b"event: status\n"
+            change()
+            stream.read()  # to its end
+
+
+def narrowed(path, name, only):
+    """Have a token of a file allow one other name."""
+    before, _, after = path.read_text().partition(f'[token."{name}"]')
+    path.write_text(f'{before}[token."{name}"]{re.sub("only = .*", f"only = [{only!r}]", after)}')
+
+
+def test_tokens_stay_while_their_file_cannot_be_read(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(tokens, "_AGAIN", 0.0)
+    path = tmp_path / "tokens.toml"
+    text = add_token(path, "a", "read")
+    known, good = Tokens(path), path.read_text()
+    for bad in (f"{good}\n[token.x\n", "[token.a]\nscope = 'read'\nsha256 = 'zz'\n", "token = 3"):
+        path.write_text(bad)
+        caplog.clear()
+        assert [known.find(text).name for _ in range(3)] == ["a"] * 3
+        assert len(caplog.records) == 1
+        with pytest.raises(ValueError, match=r"token|hex"):
+            Tokens(path)  # none starts with it
+    path.unlink()
+    path.mkdir()
+    assert known.find(text).name == "a"
+    path.rmdir()
+    assert known.find(text) is None
+    again = add_token(path, "a", "read")
+    assert known.find(again).name == "a"
+
+
 def test_tokens_are_kept_as_hashes_that_only_the_owner_reads(tmp_path):
     path = tmp_path / "tokens.toml"
     text = add_token(path, "a", "write", ['x"y\\', "ü"])
@@ -215,6 +255,8 @@ def test_no_other_page_may_call_unless_named(served, tmp_path):
             posted = Request(f"{named.url}/v1/joins/a/decide", b"{}", {"origin": origin})
             posted.add_header("authorization", f"Bearer {named.token}")
             assert headers_of(posted)["access-control-allow-origin"] == said
+            refused = Request(f"{named.url}/v1/joins", headers={"origin": origin, "authorization": "Bearer x"})
+            assert headers_of(refused)["access-control-allow-origin"] == said  # a page can read why
     finally:
         named.stop()
 
@@ -249,13 +291,13 @@ def test_rates_of_a_token(tmp_path):
     guard = Guard(None, Settings(rate=5.0, tokens=path), Tokens(path), Metrics())
     headers = {b"authorization": f"Bearer {mine}".encode()}
     for _ in range(10):
-        guard._admitted("GET", "/v1/joins", headers)
+        guard._admitted("/v1/joins", headers)
     with pytest.raises(Refusal, match="5 requests a second") as refused:
-        guard._admitted("GET", "/v1/joins", headers)
+        guard._admitted("/v1/joins", headers)
     assert (refused.value.status, refused.value.headers) == (429, {"retry-after": "1"})
-    guard._admitted("GET", "/v1/joins", {b"authorization": f"Bearer {yours}".encode()})
+    guard._admitted("/v1/joins", {b"authorization": f"Bearer {yours}".encode()})
     time.sleep(0.25)
-    guard._admitted("GET", "/v1/joins", headers)
+    guard._admitted("/v1/joins", headers)
 
 
 def test_no_secret_is_in_a_log(tmp_path):

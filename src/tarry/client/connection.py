@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 TOKEN = "TARRY_TOKEN"
 TIMEOUT = 30.0  # seconds for an answer
 PATIENCE = 10.0  # seconds during which a call is made again
+_UNKNOWN = "whether this call was made is unknown: the same call again is recognised by its id"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts
 
 
@@ -208,8 +209,7 @@ def _unreachable(error: Exception, *, was_sent: bool) -> StoreError:
     problem = f"the server did not answer ({type(error).__name__}: {error})"
     if not was_sent:
         return StoreError(f"{problem}; nothing was changed: is it running there?")
-    said = "whether this call was made is unknown: the same call again is recognised by its id"
-    return Uncertain(f"{problem}; {said}")
+    return Uncertain(f"{problem}; {_UNKNOWN}")
 
 
 def _text(body: Any) -> bytes | None:
@@ -228,7 +228,10 @@ def _read(call: Call, answer: Any) -> Any:
         problem = answer.json()
         detail = problem["detail"]
     except (ValueError, KeyError, TypeError):
-        raise TarryError(f"the server answered {answer.status_code} without a word: is this a tarry serve?") from None
+        problem = f"the server answered {answer.status_code} without a word"
+        if answer.status_code >= 500 and answer.status_code != 503:  # a proxy's, say, while the server has gone on
+            raise Uncertain(f"{problem}; {_UNKNOWN}") from None
+        raise TarryError(f"{problem}: is this a tarry serve?") from None
     if answer.status_code in _ERRORS:
         raise _ERRORS[answer.status_code](detail)
     if answer.status_code >= 500 or answer.status_code in (408, 429):

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -19,9 +19,9 @@ from starlette.middleware.cors import CORSMiddleware
 
 from tarry._version import __version__
 from tarry.errors import Missing
-from tarry.live import LabelJoin
+from tarry.live import LabelJoin, Status
 from tarry.live.stores import stored_names
-from tarry.service.desk import Desks
+from tarry.service.desk import Desk, Desks
 from tarry.service.events import events
 from tarry.service.guard import Guard
 from tarry.service.joins import joins
@@ -69,16 +69,16 @@ def make_app(settings: Settings) -> Any:
     app.openapi = partial(_openapi, app)  # type: ignore[method-assign]
     for kind in (RequestValidationError, HTTPException, Refusal):
         app.add_exception_handler(kind, _refused)
-    layers: Any = Direct(app, joins, sessions)
+    guard = app.state.guard = Guard(Direct(app, joins, sessions), settings, tokens, metrics)
     if settings.origins:
-        layers = CORSMiddleware(
-            layers,
+        return CORSMiddleware(  # around the guard, whose refusals a page must be able to read
+            guard,
             allow_origins=list(settings.origins),
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type", "x-request-id"],
+            expose_headers=["retry-after", "x-request-id"],
         )
-    app.state.guard = Guard(layers, settings, tokens, metrics)
-    return app.state.guard
+    return guard
 
 
 def _warm_up() -> None:
@@ -105,10 +105,16 @@ def _drain_at_the_end(guard: Guard) -> None:
 async def show_metrics(request: Request) -> Response:
     """Figures for Prometheus."""
     state, found = request.app.state, {}
-    for (kind, name), desk in state.desks:
-        opened: Any = desk.opened
-        found[kind._kind, name] = (opened.capacity, await desk.call(opened.status))
+    for (kind, name), _ in state.desks:
+        with suppress(Missing):  # deleted
+            found[kind._kind, name] = await state.desks.using(kind, name, _figures)
     return Response(state.metrics.text(found), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def _figures(desk: Desk) -> tuple[int | None, Status]:
+    opened: Any = desk.opened
+    status = await desk.call(opened.status)  # which first reads what others have changed
+    return opened.capacity, status
 
 
 def _add_open_routes(app: FastAPI) -> None:

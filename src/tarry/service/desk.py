@@ -10,15 +10,15 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from itertools import count
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakValueDictionary
 
 from tarry.errors import Missing, StoreError
-from tarry.live.base import StoredObject
+from tarry.live.base import StoredObject, erase
 from tarry.live.stores import POWER, stored_names
 from tarry.service.problems import COME_AGAIN, Refusal
 
@@ -43,6 +43,10 @@ class Event(NamedTuple):
     rows: int
 
 
+class Gone(Missing):
+    """An open object is no longer in the store; another may have its name, which a second look will find."""
+
+
 class Desk:
     """An open object, and the thread that makes its calls: all that wait at once, in one transaction."""
 
@@ -54,6 +58,7 @@ class Desk:
         self._loop = asyncio.get_running_loop()
         self._most, self._told = LARGEST_GROUP if is_grouping else 1, told
         self._numbers, self._is_closed = count(1), False
+        self.is_gone = False  # from the store, though perhaps made again there
         self.waiting, self.last = 0, 0  # calls that are not answered, and the number of the last event
         self.history: deque[Event] = deque()
         self._noted = 0  # answers in it
@@ -78,6 +83,9 @@ class Desk:
         try:
             self._queues[lane].put((call, answer))
             return await answer
+        except Missing:  # whose sentence names the store
+            self.is_gone = True
+            raise Gone("this was deleted, and what may have its name now was too: make it first") from None
         finally:
             self.waiting -= 1
 
@@ -148,7 +156,7 @@ class Desks:
     def __init__(self, store: str, *, most: int = 256, durability: str = POWER, **options: Any) -> None:
         self.store, self._most, self._durability, self._options = store, most, durability, options
         self._open: OrderedDict[tuple[type[StoredObject], str], Desk] = OrderedDict()
-        self._opening: dict[str, asyncio.Lock] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # of names, while they are used
 
     def __iter__(self) -> Any:
         return iter(list(self._open.items()))
@@ -156,20 +164,37 @@ class Desks:
     async def find(self, kind: type[StoredObject], name: str) -> Desk:
         """Return the desk of an object that is in the store; raise Missing where there is none."""
         desk = self._open.get((kind, name))
-        if desk is not None:
+        if desk is not None and not desk.is_gone:
             self._open.move_to_end((kind, name))
             return desk
+        async with self._lock(name):
+            desk = self._open.get((kind, name))
+            if desk is None or desk.is_gone:
+                await self._close(kind, name)
+                desk = self._open[kind, name] = Desk(await self._opened(kind, name), **self._options)
+        while len(self._open) > self._most:
+            oldest, other = next(iter(self._open.items()))
+            if other.waiting or oldest == (kind, name):
+                break
+            del self._open[oldest]
+            await other.close()
+        return desk
+
+    async def using(self, kind: type[StoredObject], name: str, work: Callable[[Desk], Awaitable[T]]) -> T:
+        """Return what work with a desk returns; it is done again where the object was made anew since it was opened."""
         try:
-            opening = partial(kind.open, self.store, name=name, durability=self._durability)
-            return await self._open_one(kind, name, opening)
-        except Missing:  # whose sentence names the store and all that is in it
-            raise Missing(f"there is no {kind._kind} called {name!r}: make it first") from None
+            return await work(await self.find(kind, name))
+        except Gone:
+            return await work(await self.find(kind, name))
 
     async def make(self, kind: type[StoredObject], name: str, make: Callable[..., StoredObject]) -> tuple[Desk, bool]:
         """Return the desk of an object that ``make`` makes, or finds in the store, and whether it is new there."""
         known = {"store": self.store, "name": name, "durability": self._durability}
-        async with self._opening.setdefault(name, asyncio.Lock()):
+        async with self._lock(name):
             is_new = not await asyncio.to_thread(self._has, name)
+            if is_new:  # what is open under this name was deleted elsewhere
+                for other, _ in [key for key in self._open if key[1] == name]:
+                    await self._close(other, name)
             (await asyncio.to_thread(make, **known)).close()  # which refuses where something else is there
         return await self.find(kind, name), is_new
 
@@ -179,24 +204,24 @@ class Desks:
         except Missing:
             return False
 
-    async def _open_one(self, kind: type[StoredObject], name: str, make: Callable[[], StoredObject]) -> Desk:
-        """Return the desk of an object, opened unless it is open here."""
-        async with self._opening.setdefault(name, asyncio.Lock()):
-            found = self._open.get((kind, name))
-            if found is None:
-                opened = await asyncio.to_thread(make)
-                found = self._open[kind, name] = Desk(opened, **self._options)
-        if len(self._opening) > self._most:
-            self._opening = {key: lock for key, lock in self._opening.items() if lock.locked()}
-        while len(self._open) > self._most:
-            oldest, desk = next(iter(self._open.items()))
-            if desk.waiting or oldest == (kind, name):
-                break
-            del self._open[oldest]
-            await desk.close()
-        return found
+    async def delete(self, kind: type[StoredObject], name: str) -> None:
+        """Remove an object from the store, for good; no call can open it meanwhile."""
+        async with self._lock(name):
+            await self._close(kind, name)
+            (await self._opened(kind, name)).close()  # which refuses where there is none of this kind
+            await asyncio.to_thread(erase, self.store, name)
 
-    async def forget(self, kind: type[StoredObject], name: str) -> None:
+    def _lock(self, name: str) -> asyncio.Lock:
+        """Return what is held while an object of this name is opened, made or removed."""
+        return self._locks.setdefault(name, asyncio.Lock())
+
+    async def _opened(self, kind: type[StoredObject], name: str) -> StoredObject:
+        try:
+            return await asyncio.to_thread(kind.open, self.store, name=name, durability=self._durability)
+        except Missing:  # whose sentence names the store and all that is in it
+            raise Missing(f"there is no {kind._kind} called {name!r}: make it first") from None
+
+    async def _close(self, kind: type[StoredObject], name: str) -> None:
         """Close the desk of an object, if it is open."""
         desk = self._open.pop((kind, name), None)
         if desk is not None:

@@ -57,12 +57,14 @@ async def watch(request: Request, join: _Name = None, session: _Name = None) -> 
 
 
 async def _stream(request: Request, desk: Desk, name: str) -> AsyncIterator[bytes]:
-    guard = request.app.state.guard
+    guard, token = request.app.state.guard, request.scope["tarry"].token
     seen, looked, spoke, said = 0, 0.0, monotonic(), b""
     before: _Found | None = None
     request.app.state.streams += 1
     try:
         while not guard.is_draining and not await request.is_disconnected():
+            if not guard.still_permits(token, READ, name):
+                return  # who asks again is told why
             now, words = monotonic(), []
             if desk.last != seen or now - looked > _OTHERS:
                 looked = now

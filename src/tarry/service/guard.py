@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import secrets
@@ -82,10 +83,16 @@ class Guard:
             await send(message)
 
         try:
-            scope["tarry"] = State(id, self._admitted(scope["method"], path, given))
+            scope["tarry"] = State(id, self._admitted(path, given))
             await self.app(scope, self._limited(receive, taken), sent)
         except Refusal as refused:
             await self._refuse(refused, id, sent)
+        except asyncio.CancelledError:  # the time for calls under way is over, but their writing goes on
+            if status != 500:
+                raise
+            late = {"retry-after": "2", "connection": "close"}
+            said = "this server has ended before it could answer, and whether this call is stored is unknown"
+            await self._refuse(Refusal(503, said, late, is_stored="unknown"), id, sent)
         except Exception:
             logging.getLogger("tarry.service").exception("a request failed", extra={"request_id": id})
             if status == 500:  # nothing was sent yet
@@ -97,11 +104,11 @@ class Guard:
             if self._settings.access_log:
                 _log(scope, id, status, took)
 
-    def _admitted(self, method: str, path: str, given: dict[bytes, bytes]) -> Token:
+    def _admitted(self, path: str, given: dict[bytes, bytes]) -> Token:
         """Return the token of a request; raise Refusal where it may not come in."""
         if self.is_draining:
             raise Refusal(503, "this server is ending: come again", {"retry-after": "2", "connection": "close"})
-        if _OPEN.fullmatch(path) or (method == "OPTIONS" and self._settings.origins):
+        if _OPEN.fullmatch(path):
             return _NOBODY
         length = given.get(b"content-length", b"0")
         if not length.isdigit() or len(length) > 18 or int(length) > self._settings.max_body:
@@ -116,6 +123,11 @@ class Guard:
         if self._settings.rate:
             self._spend(token)
         return token
+
+    def still_permits(self, token: Token, scope: str, name: str) -> bool:
+        """Return whether a token, as it is in the file now, grants a scope for a name."""
+        now = self._tokens.again(token)
+        return now is not None and now.allows(scope, name)
 
     def _too_large(self) -> Refusal:
         limit = f"a body has at most {self._settings.max_body} bytes: make several requests"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic_core import to_json
 
 from tarry.errors import Missing
-from tarry.live.base import StoredObject, erase, stored_kind
+from tarry.live.base import StoredObject, stored_kind
 from tarry.live.encoding import as_id
 from tarry.live.label_join import Ticket
 from tarry.live.plain import named, plain
@@ -52,8 +52,9 @@ def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> Non
         listed = names[after : after + limit]
         items = []
         for name in listed:
-            said = await status_facts(await desks.find(kind, name), name) if status else None
-            items.append({"name": name, "kind": word, "status": said})
+            with suppress(Missing):  # deleted since the names were read
+                said = await desks.using(kind, name, partial(status_facts, name=name)) if status else None
+                items.append({"name": name, "kind": word, "status": said})
         rest = after + limit if len(names) > after + limit else None
         return answer({"items": items, "next": rest})
 
@@ -113,9 +114,7 @@ def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> Non
     @router.delete("/{name}", status_code=204, responses=READING, openapi_extra=needs(ADMIN))
     async def delete(request: Request, name: Name) -> Response:
         """Remove it from the store, for good."""
-        await desk_of(request, kind, name)  # which says so where there is none
-        await desks_of(request).forget(kind, name)
-        await asyncio.to_thread(erase, desks_of(request).store, name)
+        await desks_of(request).delete(kind, name)
         return Response(status_code=204)
 
     for route in (overview, status, fate, ledger, tracked, export, expire, delete):

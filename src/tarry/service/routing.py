@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect
 
 from tarry.live.base import StoredObject
 from tarry.live.plain import plain
-from tarry.service.desk import Desk, Desks
+from tarry.service.desk import Desk, Desks, Gone
 from tarry.service.problems import MEDIA, Refusal, answer_to, is_ours
 from tarry.service.tokens import Token
 
@@ -74,7 +74,10 @@ class Guarded(APIRoute):
             try:
                 if not (is_own and state.token.reaches(scope)):
                     permit(request, scope, request.path_params.get("name"))
-                return await inner(request)
+                try:
+                    return await inner(request)
+                except Gone:
+                    return await inner(request)  # what has the name now
             except (RequestValidationError, HTTPException):
                 raise  # answered where the framework's own refusals are
             except Exception as error:

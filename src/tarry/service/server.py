@@ -20,6 +20,7 @@ from tarry.service.problems import MEDIA, body_of
 from tarry.service.settings import Settings
 
 _MOST_HEADERS = 64 << 10  # bytes
+_MOST_QUEUED = 64  # requests of one connection that wait for the answers to those before them
 _MOST_START = 30  # seconds for a worker to come up on a busy machine; one that takes longer is begun anew
 _SHARED = "PROMETHEUS_MULTIPROC_DIR"
 _UNREADABLE = {
@@ -31,6 +32,8 @@ _UNREADABLE = {
 
 class Patient(HttpToolsProtocol):
     """The protocol of a connection: headers must come within some seconds, and fit a limit."""
+
+    _answered: Any = None  # the request that is answered now, where others have come behind it
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -44,8 +47,16 @@ class Patient(HttpToolsProtocol):
         if self._deadline is not None and self._unread > _MOST_HEADERS:
             self._refuse(431)
 
+    def on_message_begin(self) -> None:
+        if self._deadline is None:  # it follows at once, before the one before it is answered
+            self._await_headers()
+        super().on_message_begin()
+
     def on_headers_complete(self) -> None:
         self._stop_waiting()
+        if len(self.pipeline) >= _MOST_QUEUED:
+            self._refuse(431)
+            raise ValueError("too many requests wait on this connection")
         # What came at once may be headers and body, and is rarely worth a closer look.
         if self._unread > _MOST_HEADERS:
             size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
@@ -65,6 +76,7 @@ class Patient(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        self._let_go()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
@@ -72,8 +84,18 @@ class Patient(HttpToolsProtocol):
 
     def _await_headers(self) -> None:
         self._unread = 0
+        self._start_waiting()
+
+    def _start_waiting(self) -> None:
         patience = getattr(self.config, "patience", Wanted.patience)
-        self._deadline: asyncio.TimerHandle | None = self.loop.call_later(patience, self._refuse, 408)
+        self._deadline: asyncio.TimerHandle | None = self.loop.call_later(patience, self._give_up)
+
+    def _give_up(self) -> None:
+        """Refuse headers that have not come, unless it is this side that does not read them yet."""
+        if self.flow.read_paused:
+            self._start_waiting()
+        else:
+            self._refuse(408)
 
     def _stop_waiting(self) -> None:
         if self._deadline is not None:
@@ -82,11 +104,33 @@ class Patient(HttpToolsProtocol):
 
     def _refuse(self, status: int) -> None:
         """Say what is wrong with a request that cannot be read, if one has begun, and close the connection."""
+        if self._owes_another():  # which this would be taken for
+            self.transport.abort()
+            self._let_go()
+            return
         if self._unread and not self.transport.is_closing():
             body = body_of(status, _UNREADABLE[status])
             head = f"content-type: {MEDIA}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
             self.transport.write(STATUS_LINE[status] + head.encode() + body)
         self.transport.close()
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _let_go(self) -> None:
+        """Forget requests that wait, and tell the one being answered that nobody hears it; the last one is told."""
+        self.pipeline.clear()
+        if self._answered is not None:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
+
+    def _owes_another(self) -> bool:
+        """Return whether an earlier request, or one whose answer has begun, is still to be answered."""
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete:
+            return False
+        return bool(self.pipeline) or cycle.response_started or not cycle.more_body
 
 
 class Wanted(uvicorn.Config):

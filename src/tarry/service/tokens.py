@@ -7,6 +7,7 @@ whenever it has changed.
 from __future__ import annotations
 
 import hmac
+import logging
 import os
 import re
 import secrets
@@ -20,6 +21,7 @@ from tarry.checks import as_choice
 from tarry.errors import ArgumentError
 
 READ, WRITE, ADMIN = SCOPES = ("read", "write", "admin")  # each allows what those before it allow
+_logger = logging.getLogger("tarry.service")
 _PREFIX = "tarry_"
 _AGAIN = 1.0  # seconds between two looks at the file
 _NAME = re.compile(r"[\w.-]{1,64}")
@@ -53,7 +55,8 @@ class Tokens:
     def __init__(self, path: Path) -> None:
         self.path, self._looked, self._known = path, -_AGAIN, (0, 0, 0)
         self._tokens: tuple[Token, ...] = ()
-        self._read()
+        self._trouble = ""  # with the file, as it was logged
+        self._load()
 
     def find(self, text: str) -> Token | None:
         """Return the token of this text; every one is compared, in a time that does not tell how far they agree."""
@@ -64,6 +67,11 @@ class Tokens:
                 found = token
         return found
 
+    def again(self, token: Token) -> Token | None:
+        """Return what a token that was found once is now, whose scope may be another; None if it was removed."""
+        self._read()
+        return next((one for one in self._tokens if one.digest == token.digest), None)
+
     def __len__(self) -> int:
         return len(self._tokens)
 
@@ -73,6 +81,15 @@ class Tokens:
         if now - self._looked < _AGAIN:
             return
         self._looked = now
+        try:
+            self._load()
+            self._trouble = ""
+        except (OSError, ValueError) as error:
+            if str(error) != self._trouble:
+                self._trouble = str(error)
+                _logger.error("the tokens stay as they were, for their file cannot be read: %s", error)
+
+    def _load(self) -> None:
         try:
             found = self.path.stat()
         except FileNotFoundError:
