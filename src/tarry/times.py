@@ -24,6 +24,7 @@ PER_SECOND = 1_000_000
 LATEST = 1 << 62  # microseconds: so that a moment and a length add up within 64 bits
 _MOST = LATEST / PER_SECOND
 _FAR = 253_402_300_800  # seconds to the year 10000: a moment beyond was counted in another unit
+END = _FAR * PER_SECOND
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _ONE = timedelta(microseconds=1)
 _LENGTH = re.compile(rf"\s*([-+0-9.eE]+)\s*({'|'.join(SECONDS)})?\s*")

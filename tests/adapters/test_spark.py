@@ -265,6 +265,52 @@ def test_stream_batch_and_a_loop_give_the_same_rows(spark, tmp_path):
     assert sum(join_in(row.value.data).capacity for row in state.collect()) == 12
 
 
+def play(spark, folder, parts, schemas, **options):
+    """Return rows and progress of a stream that reads one part of decisions and one of labels in a micro-batch."""
+    from tarry.adapters.spark import stream
+
+    for i, part in enumerate(parts):
+        for rows, schema, name in zip(part, schemas, ("decisions", "labels"), strict=True):
+            spark.createDataFrame(rows, schema).coalesce(1).write.parquet(str(folder / f"part{i}-{name}"))
+            (folder / name).mkdir(exist_ok=True)
+            (source,) = (folder / f"part{i}-{name}").glob("*.parquet")
+            os.utime(source.rename(folder / name / f"{i}.parquet"), (1_700_000_000 + i, 1_700_000_000 + i))
+    frames = [
+        spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / name))
+        for schema, name in zip(schemas, ("decisions", "labels"), strict=True)
+    ]
+    writer = stream(*frames, **options).writeStream.format("memory").queryName("played")
+    query = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
+    query.awaitTermination()
+    return spark.table("played").collect(), query.recentProgress
+
+
+def at(seconds):
+    return dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=seconds)
+
+
+@SPARK
+def test_what_no_join_can_take_is_left_out_and_counted(spark, tmp_path):
+    from pyspark.sql import functions as fn
+
+    from tarry.adapters.spark import batch
+
+    ids = ["a", "b", "c", "d", "e"]
+    schemas = "id string, decided_at timestamp", "id string, labelled_at timestamp, label double"
+    labels = [*zip(ids, [at(5)] * 5, [1.0, math.inf, -math.inf, math.nan, None], strict=True), ("a", None, 2.0)]
+    parts = [([(id, at(0)) for id in [*ids, None]], labels), ([("z", at(500))], [("z", at(500), 0.0)])]
+    options = {"capacity": 20, "shards": 2, "window": "100s", "missing": 0}
+    rows, progress = play(spark, tmp_path, parts, schemas, watermark="10 seconds", **options)
+    assert {row.id: row.label for row in rows} == {"a": 1.0, "b": 0.0, "c": 0.0, "d": 0.0, "e": 0.0}
+    told = [one.observedMetrics for one in progress if one.observedMetrics]
+    assert sum(one["tarry_decided_at"].left_out for one in told) == 1
+    assert sum(one["tarry_labelled_at"].left_out for one in told) == 5
+    micros = spark.createDataFrame([("a", 0), ("f", 2**62), ("g", -(2**62))], "id string, at long")
+    decisions = micros.select("id", fn.timestamp_micros("at").alias("decided_at"))
+    told = micros.select("id", fn.timestamp_micros("at").alias("labelled_at"), fn.lit(1).alias("label"))
+    assert [row.id for row in batch(decisions, told, **options).collect()] == ["a"]
+
+
 @SPARK
 def test_features_come_back_with_their_types_and_values(spark):
     from pyspark.sql import Row

@@ -25,7 +25,7 @@ from tarry.live.outbox import Row
 from tarry.live.register import shares
 from tarry.live.windows import window_options
 from tarry.outcomes import Answer
-from tarry.times import AT_END_OF_WINDOW, PER_SECOND, as_length, as_moment, as_release
+from tarry.times import AT_END_OF_WINDOW, END, PER_SECOND, as_length, as_moment, as_release
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -308,17 +308,21 @@ def _union(decisions: DataFrame, labels: DataFrame, rules: Rules, watermark: str
 
     names, kind = _features(decisions), _kept_as(labels)
     label, nothing = fn.col("label").cast(kind), fn.lit(None).cast("string")
-    known = label.isNotNull() if kind == "string" else label.isNotNull() & ~fn.isnan(label)
+    known = label.isNotNull() if kind == "string" else label.isNotNull() & (fn.abs(label) < inf)  # NaN is above it
     features = fn.to_json(fn.struct(*(fn.col(f"`{name}`") for name in names)), _JSON) if names else nothing
 
-    def events_of(frame: DataFrame, at: str, *values: Any) -> DataFrame:
-        kept = frame.where(fn.col("id").isNotNull() & fn.col(at).isNotNull())
-        found = kept.select(fn.col(at).alias("at"), fn.col("id").cast("string").alias("id"), *values)
+    def events_of(frame: DataFrame, kept: Any, at: str, *values: Any) -> DataFrame:
+        # Before the watermark is noted: a moment that is far ahead would make all others late.
+        kept &= fn.col("id").isNotNull() & fn.col(at).isNotNull() & fn.unix_micros(at).between(1 - END, END - 1)
+        if frame.isStreaming:
+            frame = frame.observe(f"tarry_{at}", fn.count_if(~kept).alias("left_out"))
+        found = frame.where(kept).select(fn.col(at).alias("at"), fn.col("id").cast("string").alias("id"), *values)
         return found if watermark is None else found.withWatermark("at", watermark)
 
+    nobody = nothing.cast(kind)
     found = [
-        events_of(decisions, "decided_at", features.alias("features"), nothing.cast(kind).alias("label")),
-        events_of(labels.where(known), "labelled_at", nothing.alias("features"), label.alias("label")),
+        events_of(decisions, fn.lit(True), "decided_at", features.alias("features"), nobody.alias("label")),
+        events_of(labels, known, "labelled_at", nothing.alias("features"), label.alias("label")),
     ]
     delays = [int(event.schema["at"].metadata.get(_DELAY, 0)) for event in found]
     events = found[0].union(found[1])
