@@ -7,6 +7,7 @@ import random
 import sys
 import zlib
 from decimal import Decimal
+from itertools import permutations
 
 import polars as pl
 import pytest
@@ -122,6 +123,14 @@ def test_decisions_and_labels_that_come_twice_count_once():
     events = events_of(make_log(60))
     rules = Rules(8, 1)
     assert step(rules, 0, None, events * 2, math.inf).rows == step(rules, 0, None, events, math.inf).rows
+
+
+def test_events_that_tie_are_taken_in_one_order():
+    decisions = [Event(0, False, "a", text) for text in ('{"x":1}', '{"x":2}', None)]
+    for labels in ([0.0, 1.0, -0.0], ["no", "yes", "x"]):
+        events = [*decisions, *(Event(5, True, "a", label) for label in labels)]
+        rows = {repr(step(Rules(4, 1), 0, None, mixed, math.inf).rows) for mixed in permutations(events)}
+        assert len(rows) == 1
 
 
 def test_the_state_is_bounded_by_capacity_and_memory():

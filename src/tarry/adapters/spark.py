@@ -69,12 +69,16 @@ class Rules(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A decision with its features as text, or a label; in the order of time, decisions first, then by id."""
+    """A decision with its features as text, or a label."""
 
     at: int
     is_label: bool
     id: str
     value: Any
+
+    def place(self) -> tuple[int, bool, str, str]:
+        """Return the place among events: by time, decisions first, then by id and value; only equal ones share it."""
+        return *self[:3], json.dumps(self.value)
 
 
 class Joined(NamedTuple):
@@ -116,7 +120,7 @@ def step(rules: Rules, shard: int, state: bytes | None, events: Iterable[Event],
     [Joined(id='a', decided_at=1, labelled_at=2, features='{}', label=1.0, weight=1.0, relative=1.0)]
     """
     turn = _Turn(rules, shard, state)
-    waiting = sorted([*turn.waiting, *events], key=lambda event: event[:3])
+    waiting = sorted([*turn.waiting, *events], key=Event.place)
     until = max(until, turn.passed(waiting))
     ready = sum(event.at <= until for event in waiting)
     for event in waiting[:ready]:
