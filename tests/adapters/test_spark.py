@@ -81,6 +81,40 @@ def test_rows_do_not_depend_on_how_events_are_cut_and_shuffled(seed, window):
     assert len(rows) < len(log)
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("window", [None, 15 * SECOND])
+def test_rows_are_those_of_the_events_that_were_not_late_in_any_cut(seed, window):
+    late = 3 * SECOND
+    rules = Rules(5, 1, window, 0.0 if window else None, lateness=(late, late))
+    draw = random.Random(seed)
+    arriving = sorted(events_of(make_log(200)), key=lambda event: event.at + draw.randrange(10 * late))
+    rows, state, taken, dropped, latest = [], None, [], 0, [-math.inf, -math.inf]
+    while arriving:
+        cut = draw.randrange(1, 30)
+        batch, arriving = arriving[:cut], arriving[cut:]
+        passed = min(latest) - late  # by what came in earlier batches
+        taken += (kept := [event for event in batch if event.at > passed])
+        dropped += len(batch) - len(kept)
+        latest = [max([latest[i], *(event.at for event in batch if event.is_label == i)]) for i in (0, 1)]
+        done = step(rules, 0, state, batch, -math.inf)
+        assert sorted(done.late) == sorted(event for event in batch if event.at <= passed)
+        state = done.state
+        rows += done.rows
+    rows += step(rules, 0, state, [], math.inf).rows
+    assert dropped > 5
+    assert rows == step(rules, 0, None, taken, math.inf).rows
+
+
+def test_what_spark_passes_over_is_late_and_what_it_has_not_passed_is_not():
+    rules = Rules(8, 1, 100, 0.0)
+    done = step(rules, 0, None, [], until=50)
+    done = step(rules, 0, done.state, [Event(50, False, "a", None), Event(51, False, "b", None)], until=40)
+    assert [event.id for event in done.late] == ["a"]
+    assert step(rules, 0, done.state, [Event(50, False, "c", None)], until=60).late == [Event(50, False, "c", None)]
+    done = step(Rules(8, 1), 0, None, [Event(9, False, "a", None)], math.inf)  # without a watermark nothing is late
+    assert [row.id for row in step(Rules(8, 1), 0, done.state, [Event(9, True, "a", 1.0)], math.inf).rows] == ["a"]
+
+
 def test_a_step_says_when_another_can_give_more():
     rules = Rules(4, 1, 10 * SECOND, 0)
     first = step(rules, 0, None, [Event(SECOND, False, "a", None), Event(5 * SECOND, False, "b", None)], 2 * SECOND)
@@ -318,6 +352,22 @@ def test_what_no_join_can_take_is_left_out_and_counted(spark, tmp_path):
     decisions = micros.select("id", fn.timestamp_micros("at").alias("decided_at"))
     told = micros.select("id", fn.timestamp_micros("at").alias("labelled_at"), fn.lit(1).alias("label"))
     assert [row.id for row in batch(decisions, told, **options).collect()] == ["a"]
+
+
+@SPARK
+def test_late_events_are_dropped_and_counted_in_each_cut(spark, tmp_path):
+    schemas = "id string, decided_at timestamp", "id string, labelled_at timestamp, label double"
+    pair = lambda id, moment: ([(id, at(moment))], [(id, at(moment + 1), 1.0)])  # noqa: E731
+    options = {"capacity": 20, "shards": 1, "window": "100s", "missing": 0, "watermark": "10 seconds"}
+    for ahead in ([], [pair("c", 1100)]):
+        parts = [pair("a", 0), pair("b", 1000), *ahead, pair("late", 500), pair("in_time", 1091), pair("end", 5000)]
+        folder = tmp_path / str(len(parts))
+        folder.mkdir()
+        rows, progress = play(spark, folder, parts, schemas, **options)
+        assert {row.id: row.label for row in rows} == dict.fromkeys(["a", "b", "in_time", *"c"[: len(ahead)]], 1.0)
+        by_join = sum(one.observedMetrics["tarry_rows"].late for one in progress if one.observedMetrics)
+        by_spark = sum(one["stateOperators"][0]["numRowsDroppedByWatermark"] for one in progress)
+        assert by_join + by_spark == 2
 
 
 @SPARK
