@@ -134,6 +134,28 @@ def test_a_label_in_the_last_moment_of_its_window_counts_and_the_next_does_not()
         assert (row.label, row.labelled_at) == (label, labelled_at)
 
 
+def test_microseconds_count_up_to_the_year_9999():
+    draw = random.Random(1)
+    end = 253_402_300_800 * SECOND
+    moments = [end - 1, 1 - end, *(draw.randrange(9 * 10**15, end) for _ in range(100))]
+    for at in moments:
+        rules = Rules(4, 1, draw.choice([draw.randrange(1, 10**9), draw.randrange(10**17, 10**18)]), 0.0)
+        window = round(rules.window / SECOND * SECOND)  # which the join keeps as seconds
+        events = [Event(at, False, "a", None), Event(at + window, True, "a", 1.0)]
+        first = step(rules, 0, None, events, at + window - 1)
+        assert (first.rows, first.wake) == ([], at + window)
+        for rows in (
+            step(rules, 0, first.state, [], at + window).rows,
+            step(rules, 0, None, events, math.inf).rows,
+            step(rules, 0, None, events, at + window).rows,
+        ):
+            (row,) = rows
+            assert (row.decided_at, row.labelled_at, row.label) == (at, at + window, 1.0)
+        after = Event(at + window + 1, True, "a", 1.0)
+        (row,) = step(rules, 0, None, [events[0], after], math.inf).rows
+        assert (row.labelled_at, row.label) == (None, 0.0)
+
+
 def test_a_label_in_the_moment_of_its_decision_counts():
     for window in (None, SECOND):
         (row,) = step(

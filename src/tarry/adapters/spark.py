@@ -25,7 +25,7 @@ from tarry.live.outbox import Row
 from tarry.live.register import shares
 from tarry.live.windows import window_options
 from tarry.outcomes import Answer
-from tarry.times import AT_END_OF_WINDOW, END, PER_SECOND, as_length, as_moment, as_release
+from tarry.times import AT_END_OF_WINDOW, END, PER_SECOND, Micros, as_length, as_moment, as_release
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -145,7 +145,8 @@ class _Turn:
     """A shard at work: its join, the moments of labels that the join holds until windows end, and its rows."""
 
     def __init__(self, rules: Rules, shard: int, state: bytes | None) -> None:
-        self._window, self._lateness = rules.window, rules.lateness
+        self._lateness = rules.lateness
+        self._window = None if rules.window is None else as_length(rules.window / PER_SECOND, "window")  # as the join's
         self._latest = [-inf, -inf]  # moments of decisions and of labels
         self.done = -inf  # all events up to here were taken
         self._holds_labels = rules.window is not None and rules.release in (None, AT_END_OF_WINDOW)
@@ -161,8 +162,8 @@ class _Turn:
         self._due = self._next_due()  # the end of a window, or a moment before all ends
 
     def _next_due(self) -> float:
-        due = self._join.next_due()
-        return inf if due is None else round(due * PER_SECOND)
+        due = self._join._next_end()
+        return inf if due is None else due
 
     def passed(self, events: list[Event]) -> float:
         """Return the moment up to which all events have come, as far as those that have come show it."""
@@ -175,7 +176,7 @@ class _Turn:
         at, is_label, id, value = event
         if self._window is not None and self._due < at:
             self.end_windows(at - 1)  # a label may come in the last moment of its window
-        moment = None if self._window is None else at / PER_SECOND
+        moment = None if self._window is None else Micros(at)
         if not is_label:
             ticket = self._join.decide([at, value], id, at=moment)
             for released in ticket.released:
@@ -192,7 +193,7 @@ class _Turn:
     def end_windows(self, moment: float) -> None:
         """Give the rows of windows that have ended by a moment, all of them where it is infinite."""
         while self._due <= moment and self._due < inf:
-            for row in self._join.advance((self._due if moment == inf else moment) / PER_SECOND):
+            for row in self._join.advance(Micros(self._due if moment == inf else moment)):
                 self._give(row, self._labelled.pop(str(row.id), None))
             self._due = self._next_due()
 
