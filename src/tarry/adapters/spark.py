@@ -126,10 +126,9 @@ def step(rules: Rules, shard: int, state: bytes | None, events: Iterable[Event],
     [Joined(id='a', decided_at=1, labelled_at=2, features='{}', label=1.0, weight=1.0, relative=1.0)]
     """
     turn = _Turn(rules, shard, state)
-    waiting, late = turn.waiting, []
-    for event in events:
-        (waiting if event.at > turn.done else late).append(event)
-    waiting.sort(key=Event.place)
+    came = list(events)
+    late = [event for event in came if event.at <= turn.done]
+    waiting = sorted([*turn.waiting, *(event for event in came if event.at > turn.done)], key=Event.place)
     until = max(until, turn.passed(waiting))
     ready = sum(event.at <= until for event in waiting)
     for event in waiting[:ready]:
