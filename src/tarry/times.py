@@ -24,9 +24,14 @@ PER_SECOND = 1_000_000
 LATEST = 1 << 62  # microseconds: so that a moment and a length add up within 64 bits
 _MOST = LATEST / PER_SECOND
 _FAR = 253_402_300_800  # seconds to the year 10000: a moment beyond was counted in another unit
+END = _FAR * PER_SECOND  # in microseconds
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _ONE = timedelta(microseconds=1)
 _LENGTH = re.compile(rf"\s*([-+0-9.eE]+)\s*({'|'.join(SECONDS)})?\s*")
+
+
+class Micros(int):
+    """A moment that is in whole microseconds already: a float of seconds tells them apart until the year 2112."""
 
 
 def read_length(text: str) -> tuple[float, str] | None:
@@ -75,6 +80,8 @@ def as_moment(value: Any, name: str) -> int:
     moment: Any = None
     if type(value) is float and -_FAR < value < _FAR:  # at once: a call in memory takes some microseconds
         return round(value * PER_SECOND)
+    if type(value) is Micros:
+        return int(value)
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
     if isinstance(value, str):

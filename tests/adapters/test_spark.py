@@ -7,6 +7,7 @@ import random
 import sys
 import zlib
 from decimal import Decimal
+from itertools import permutations
 
 import polars as pl
 import pytest
@@ -80,6 +81,40 @@ def test_rows_do_not_depend_on_how_events_are_cut_and_shuffled(seed, window):
     assert len(rows) < len(log)
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("window", [None, 15 * SECOND])
+def test_rows_are_those_of_the_events_that_were_not_late_in_any_cut(seed, window):
+    late = 3 * SECOND
+    rules = Rules(5, 1, window, 0.0 if window else None, lateness=(late, late))
+    draw = random.Random(seed)
+    arriving = sorted(events_of(make_log(200)), key=lambda event: event.at + draw.randrange(10 * late))
+    rows, state, taken, dropped, latest = [], None, [], 0, [-math.inf, -math.inf]
+    while arriving:
+        cut = draw.randrange(1, 30)
+        batch, arriving = arriving[:cut], arriving[cut:]
+        passed = min(latest) - late  # by what came in earlier batches
+        taken += (kept := [event for event in batch if event.at > passed])
+        dropped += len(batch) - len(kept)
+        latest = [max([latest[i], *(event.at for event in batch if event.is_label == i)]) for i in (0, 1)]
+        done = step(rules, 0, state, batch, -math.inf)
+        assert sorted(done.late) == sorted(event for event in batch if event.at <= passed)
+        state = done.state
+        rows += done.rows
+    rows += step(rules, 0, state, [], math.inf).rows
+    assert dropped > 5
+    assert rows == step(rules, 0, None, taken, math.inf).rows
+
+
+def test_what_spark_passes_over_is_late_and_what_it_has_not_passed_is_not():
+    rules = Rules(8, 1, 100, 0.0)
+    done = step(rules, 0, None, [], until=50)
+    done = step(rules, 0, done.state, [Event(50, False, "a", None), Event(51, False, "b", None)], until=40)
+    assert [event.id for event in done.late] == ["a"]
+    assert step(rules, 0, done.state, [Event(50, False, "c", None)], until=60).late == [Event(50, False, "c", None)]
+    done = step(Rules(8, 1), 0, None, [Event(9, False, "a", None)], math.inf)  # without a watermark nothing is late
+    assert [row.id for row in step(Rules(8, 1), 0, done.state, [Event(9, True, "a", 1.0)], math.inf).rows] == ["a"]
+
+
 def test_a_step_says_when_another_can_give_more():
     rules = Rules(4, 1, 10 * SECOND, 0)
     first = step(rules, 0, None, [Event(SECOND, False, "a", None), Event(5 * SECOND, False, "b", None)], 2 * SECOND)
@@ -97,6 +132,28 @@ def test_a_label_in_the_last_moment_of_its_window_counts_and_the_next_does_not()
     for later, label, labelled_at in ((10 * SECOND, 1.0, 10 * SECOND), (10 * SECOND + 1, 0, None)):
         (row,) = step(rules, 0, None, [Event(later, True, "a", 1.0), Event(0, False, "a", None)], math.inf).rows
         assert (row.label, row.labelled_at) == (label, labelled_at)
+
+
+def test_microseconds_count_up_to_the_year_9999():
+    draw = random.Random(1)
+    end = 253_402_300_800 * SECOND
+    moments = [end - 1, 1 - end, *(draw.randrange(9 * 10**15, end) for _ in range(100))]
+    for at in moments:
+        rules = Rules(4, 1, draw.choice([draw.randrange(1, 10**9), draw.randrange(10**17, 10**18)]), 0.0)
+        window = round(rules.window / SECOND * SECOND)  # which the join keeps as seconds
+        events = [Event(at, False, "a", None), Event(at + window, True, "a", 1.0)]
+        first = step(rules, 0, None, events, at + window - 1)
+        assert (first.rows, first.wake) == ([], at + window)
+        for rows in (
+            step(rules, 0, first.state, [], at + window).rows,
+            step(rules, 0, None, events, math.inf).rows,
+            step(rules, 0, None, events, at + window).rows,
+        ):
+            (row,) = rows
+            assert (row.decided_at, row.labelled_at, row.label) == (at, at + window, 1.0)
+        after = Event(at + window + 1, True, "a", 1.0)
+        (row,) = step(rules, 0, None, [events[0], after], math.inf).rows
+        assert (row.labelled_at, row.label) == (None, 0.0)
 
 
 def test_a_label_in_the_moment_of_its_decision_counts():
@@ -122,6 +179,14 @@ def test_decisions_and_labels_that_come_twice_count_once():
     events = events_of(make_log(60))
     rules = Rules(8, 1)
     assert step(rules, 0, None, events * 2, math.inf).rows == step(rules, 0, None, events, math.inf).rows
+
+
+def test_events_that_tie_are_taken_in_one_order():
+    decisions = [Event(0, False, "a", text) for text in ('{"x":1}', '{"x":2}', None)]
+    for labels in ([0.0, 1.0, -0.0], ["no", "yes", "x"]):
+        events = [*decisions, *(Event(5, True, "a", label) for label in labels)]
+        rows = {repr(step(Rules(4, 1), 0, None, mixed, math.inf).rows) for mixed in permutations(events)}
+        assert len(rows) == 1
 
 
 def test_the_state_is_bounded_by_capacity_and_memory():
@@ -263,6 +328,68 @@ def test_stream_batch_and_a_loop_give_the_same_rows(spark, tmp_path):
     assert any(row[3][1] == 1 for row in streamed)
     state = spark.read.format("statestore").option("stateVarName", "shard").load(str(tmp_path / "checkpoint"))
     assert sum(join_in(row.value.data).capacity for row in state.collect()) == 12
+
+
+def play(spark, folder, parts, schemas, **options):
+    """Return rows and progress of a stream that reads one part of decisions and one of labels in a micro-batch."""
+    from tarry.adapters.spark import stream
+
+    for i, part in enumerate(parts):
+        for rows, schema, name in zip(part, schemas, ("decisions", "labels"), strict=True):
+            spark.createDataFrame(rows, schema).coalesce(1).write.parquet(str(folder / f"part{i}-{name}"))
+            (folder / name).mkdir(exist_ok=True)
+            (source,) = (folder / f"part{i}-{name}").glob("*.parquet")
+            os.utime(source.rename(folder / name / f"{i}.parquet"), (1_700_000_000 + i, 1_700_000_000 + i))
+    frames = [
+        spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / name))
+        for schema, name in zip(schemas, ("decisions", "labels"), strict=True)
+    ]
+    writer = stream(*frames, **options).writeStream.format("memory").queryName("played")
+    query = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
+    query.awaitTermination()
+    return spark.table("played").collect(), query.recentProgress
+
+
+def at(seconds):
+    return dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=seconds)
+
+
+@SPARK
+def test_what_no_join_can_take_is_left_out_and_counted(spark, tmp_path):
+    from pyspark.sql import functions as fn
+
+    from tarry.adapters.spark import batch
+
+    ids = ["a", "b", "c", "d", "e"]
+    schemas = "id string, decided_at timestamp", "id string, labelled_at timestamp, label double"
+    labels = [*zip(ids, [at(5)] * 5, [1.0, math.inf, -math.inf, math.nan, None], strict=True), ("a", None, 2.0)]
+    parts = [([(id, at(0)) for id in [*ids, None]], labels), ([("z", at(500))], [("z", at(500), 0.0)])]
+    options = {"capacity": 20, "shards": 2, "window": "100s", "missing": 0}
+    rows, progress = play(spark, tmp_path, parts, schemas, watermark="10 seconds", **options)
+    assert {row.id: row.label for row in rows} == {"a": 1.0, "b": 0.0, "c": 0.0, "d": 0.0, "e": 0.0}
+    told = [one.observedMetrics for one in progress if one.observedMetrics]
+    assert sum(one["tarry_decided_at"].left_out for one in told) == 1
+    assert sum(one["tarry_labelled_at"].left_out for one in told) == 5
+    micros = spark.createDataFrame([("a", 0), ("f", 2**62), ("g", -(2**62))], "id string, at long")
+    decisions = micros.select("id", fn.timestamp_micros("at").alias("decided_at"))
+    told = micros.select("id", fn.timestamp_micros("at").alias("labelled_at"), fn.lit(1).alias("label"))
+    assert [row.id for row in batch(decisions, told, **options).collect()] == ["a"]
+
+
+@SPARK
+def test_late_events_are_dropped_and_counted_in_each_cut(spark, tmp_path):
+    schemas = "id string, decided_at timestamp", "id string, labelled_at timestamp, label double"
+    pair = lambda id, moment: ([(id, at(moment))], [(id, at(moment + 1), 1.0)])  # noqa: E731
+    options = {"capacity": 20, "shards": 1, "window": "100s", "missing": 0, "watermark": "10 seconds"}
+    for ahead in ([], [pair("c", 1100)]):
+        parts = [pair("a", 0), pair("b", 1000), *ahead, pair("late", 500), pair("in_time", 1091), pair("end", 5000)]
+        folder = tmp_path / str(len(parts))
+        folder.mkdir()
+        rows, progress = play(spark, folder, parts, schemas, **options)
+        assert {row.id: row.label for row in rows} == dict.fromkeys(["a", "b", "in_time", *"c"[: len(ahead)]], 1.0)
+        by_join = sum(one.observedMetrics["tarry_rows"].late for one in progress if one.observedMetrics)
+        by_spark = sum(one["stateOperators"][0]["numRowsDroppedByWatermark"] for one in progress)
+        assert by_join + by_spark == 2
 
 
 @SPARK

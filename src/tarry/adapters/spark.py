@@ -4,7 +4,7 @@ An id's checksum names its shard; a shard is a join in memory, kept between micr
 ``step`` is all that a shard does, and knows nothing of Spark: :func:`stream` calls it for each micro-batch and shard,
 :func:`batch` once for each shard. Events wait in the state as long as earlier ones may come, by the delay of the
 watermark, and are taken in the order of time: rows and weights follow from the events alone, however they were cut into
-micro-batches.
+micro-batches. Events that come later than that are dropped, and counted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tarry.live.outbox import Row
 from tarry.live.register import shares
 from tarry.live.windows import window_options
 from tarry.outcomes import Answer
-from tarry.times import AT_END_OF_WINDOW, PER_SECOND, as_length, as_moment, as_release
+from tarry.times import AT_END_OF_WINDOW, END, PER_SECOND, Micros, as_length, as_moment, as_release
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,7 +37,7 @@ _DELAY = "spark.watermarkDelayMs"  # what Spark notes with a column that has a w
 _JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
 _LENGTH = Struct("<I")
 _MOMENTS = "decided_at long, labelled_at long"
-_OUTPUT = f"shard int, id string, {_MOMENTS}, features string, label {{}}, weight double, relative double"
+_OUTPUT = f"shard int, id string, {_MOMENTS}, features string, label {{}}, weight double, relative double, late long"
 
 
 class Rules(NamedTuple):
@@ -69,12 +69,16 @@ class Rules(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A decision with its features as text, or a label; in the order of time, decisions first, then by id."""
+    """A decision with its features as text, or a label."""
 
     at: int
     is_label: bool
     id: str
     value: Any
+
+    def place(self) -> tuple[int, bool, str, str]:
+        """Return the place among events: by time, decisions first, then by id and value; only equal ones share it."""
+        return *self[:3], json.dumps(self.value)
 
 
 class Joined(NamedTuple):
@@ -90,11 +94,15 @@ class Joined(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Rows, the state, and the moment from which another step can give more (None: never)."""
+    """Rows, the state, the moment from which another step can give more (None: never), and events that were dropped.
+
+    These came too late: an earlier step had taken all events up to their moment, or a later one.
+    """
 
     rows: list[Joined]
     state: bytes
     wake: int | None
+    late: list[Event]
 
 
 def shard_of(id: Any, shards: int) -> int:
@@ -107,6 +115,8 @@ def step(rules: Rules, shard: int, state: bytes | None, events: Iterable[Event],
 
     The moment is ``until``, or later where the events themselves show, by the rules' ``lateness``, that none earlier
     than another moment are to come: Spark's watermark lags by a micro-batch, and that need not wait in the state.
+    Events at or before the moment of an earlier step are dropped; rows are those of all others, in any cut. Where
+    ``until`` is infinite, nothing is late for the next step.
 
     >>> rules = Rules(capacity=8, shards=1, window=10, missing=0)
     >>> first = step(rules, 0, None, [Event(2, True, "a", 1.0), Event(1, False, "a", "{}")], until=5)
@@ -116,22 +126,28 @@ def step(rules: Rules, shard: int, state: bytes | None, events: Iterable[Event],
     [Joined(id='a', decided_at=1, labelled_at=2, features='{}', label=1.0, weight=1.0, relative=1.0)]
     """
     turn = _Turn(rules, shard, state)
-    waiting = sorted([*turn.waiting, *events], key=lambda event: event[:3])
+    came = list(events)
+    late = [event for event in came if event.at <= turn.done]
+    waiting = sorted([*turn.waiting, *(event for event in came if event.at > turn.done)], key=Event.place)
     until = max(until, turn.passed(waiting))
     ready = sum(event.at <= until for event in waiting)
     for event in waiting[:ready]:
         turn.take(event)
     if rules.window is not None:
         turn.end_windows(until)
-    return turn.result(waiting[ready:])
+    if until < inf:
+        turn.done = max(turn.done, until)
+    return turn.result(waiting[ready:], late)
 
 
 class _Turn:
     """A shard at work: its join, the moments of labels that the join holds until windows end, and its rows."""
 
     def __init__(self, rules: Rules, shard: int, state: bytes | None) -> None:
-        self._window, self._lateness = rules.window, rules.lateness
+        self._lateness = rules.lateness
+        self._window = None if rules.window is None else as_length(rules.window / PER_SECOND, "window")  # as the join's
         self._latest = [-inf, -inf]  # moments of decisions and of labels
+        self.done = -inf  # all events up to here were taken
         self._holds_labels = rules.window is not None and rules.release in (None, AT_END_OF_WINDOW)
         self._labelled: dict[str, int] = {}
         self.waiting: list[Event] = []
@@ -140,13 +156,13 @@ class _Turn:
             self._join = rules.fresh(shard)
         else:
             self._join, rest = _apart(state)
-            self._labelled, self._latest, waiting = json.loads(rest)
+            self._labelled, self._latest, self.done, waiting = json.loads(rest)
             self.waiting = [Event(*event) for event in waiting]
         self._due = self._next_due()  # the end of a window, or a moment before all ends
 
     def _next_due(self) -> float:
-        due = self._join.next_due()
-        return inf if due is None else round(due * PER_SECOND)
+        due = self._join._next_end()
+        return inf if due is None else due
 
     def passed(self, events: list[Event]) -> float:
         """Return the moment up to which all events have come, as far as those that have come show it."""
@@ -159,7 +175,7 @@ class _Turn:
         at, is_label, id, value = event
         if self._window is not None and self._due < at:
             self.end_windows(at - 1)  # a label may come in the last moment of its window
-        moment = None if self._window is None else at / PER_SECOND
+        moment = None if self._window is None else Micros(at)
         if not is_label:
             ticket = self._join.decide([at, value], id, at=moment)
             for released in ticket.released:
@@ -176,7 +192,7 @@ class _Turn:
     def end_windows(self, moment: float) -> None:
         """Give the rows of windows that have ended by a moment, all of them where it is infinite."""
         while self._due <= moment and self._due < inf:
-            for row in self._join.advance((self._due if moment == inf else moment) / PER_SECOND):
+            for row in self._join.advance(Micros(self._due if moment == inf else moment)):
                 self._give(row, self._labelled.pop(str(row.id), None))
             self._due = self._next_due()
 
@@ -184,12 +200,12 @@ class _Turn:
         decided_at, features = row.features
         self._rows.append(Joined(str(row.id), decided_at, labelled_at, features, row.label, row.weight, row.relative))
 
-    def result(self, waiting: list[Event]) -> Step:
+    def result(self, waiting: list[Event], late: list[Event]) -> Step:
         """Return the rows, and the state with the events that wait."""
         join = self._join.to_bytes()
-        state = _LENGTH.pack(len(join)) + join + json.dumps([self._labelled, self._latest, waiting]).encode()
+        rest = json.dumps([self._labelled, self._latest, self.done, waiting]).encode()
         wake = min([self._due, *(event.at for event in waiting[:1])])
-        return Step(self._rows, state, None if wake == inf else int(wake))
+        return Step(self._rows, _LENGTH.pack(len(join)) + join + rest, None if wake == inf else int(wake), late)
 
 
 def _apart(state: bytes) -> tuple[LabelJoin, bytes]:
@@ -262,7 +278,7 @@ def batch(
     last = inf if until is None else as_moment(until, "until")
 
     def join_shard(key: tuple[Any, ...], frame: Any) -> Any:
-        return _frame_of(key[0], step(rules, key[0], None, _events_of(frame), last).rows)
+        return _frame_of(key[0], step(rules, key[0], None, _events_of(frame), last))
 
     events = _union(decisions, labels, rules, None)[0]
     joined = events.groupBy("shard").applyInPandas(join_shard, _OUTPUT.format(_kept_as(labels)))
@@ -308,17 +324,21 @@ def _union(decisions: DataFrame, labels: DataFrame, rules: Rules, watermark: str
 
     names, kind = _features(decisions), _kept_as(labels)
     label, nothing = fn.col("label").cast(kind), fn.lit(None).cast("string")
-    known = label.isNotNull() if kind == "string" else label.isNotNull() & ~fn.isnan(label)
+    known = label.isNotNull() if kind == "string" else label.isNotNull() & (fn.abs(label) < inf)  # NaN is above it
     features = fn.to_json(fn.struct(*(fn.col(f"`{name}`") for name in names)), _JSON) if names else nothing
 
-    def events_of(frame: DataFrame, at: str, *values: Any) -> DataFrame:
-        kept = frame.where(fn.col("id").isNotNull() & fn.col(at).isNotNull())
-        found = kept.select(fn.col(at).alias("at"), fn.col("id").cast("string").alias("id"), *values)
+    def events_of(frame: DataFrame, kept: Any, at: str, *values: Any) -> DataFrame:
+        # Before the watermark is noted: a moment that is far ahead would make all others late.
+        kept &= fn.col("id").isNotNull() & fn.col(at).isNotNull() & fn.unix_micros(at).between(1 - END, END - 1)
+        if frame.isStreaming:
+            frame = frame.observe(f"tarry_{at}", fn.count_if(~kept).alias("left_out"))
+        found = frame.where(kept).select(fn.col(at).alias("at"), fn.col("id").cast("string").alias("id"), *values)
         return found if watermark is None else found.withWatermark("at", watermark)
 
+    nobody = nothing.cast(kind)
     found = [
-        events_of(decisions, "decided_at", features.alias("features"), nothing.cast(kind).alias("label")),
-        events_of(labels.where(known), "labelled_at", nothing.alias("features"), label.alias("label")),
+        events_of(decisions, fn.lit(True), "decided_at", features.alias("features"), nobody.alias("label")),
+        events_of(labels, known, "labelled_at", nothing.alias("features"), label.alias("label")),
     ]
     delays = [int(event.schema["at"].metadata.get(_DELAY, 0)) for event in found]
     events = found[0].union(found[1])
@@ -341,6 +361,9 @@ def _typed(joined: DataFrame, decisions: DataFrame, labels: DataFrame) -> DataFr
     from pyspark.sql.types import StructType
 
     kept = StructType([decisions.schema[name] for name in _features(decisions)])
+    if joined.isStreaming:
+        joined = joined.observe("tarry_rows", fn.coalesce(fn.sum("late"), fn.lit(0)).alias("late"))
+        joined = joined.where(fn.col("id").isNotNull())
     parsed = joined.withColumn("features", fn.from_json("features", kept, _JSON)) if len(kept) else joined
     return parsed.select(
         fn.col("id").cast(decisions.schema["id"].dataType).alias("id"),
@@ -358,13 +381,19 @@ def _events_of(frame: Any) -> Iterator[Event]:
         yield Event(at, is_label, id, label if is_label else features)
 
 
-def _frame_of(shard: int, rows: list[Joined]) -> Any:
-    """Return rows as a frame of pandas; numbers with gaps stay whole in a column of objects."""
+def _frame_of(shard: int, done: Step) -> Any:
+    """Return rows as a frame of pandas, and one without an id that says how many events were late, if any were.
+
+    Numbers with gaps stay whole in a column of objects.
+    """
     import pandas as pd
 
-    columns = zip(*rows, strict=True) if rows else ([] for _ in Joined._fields)
+    columns = zip(*done.rows, strict=True) if done.rows else ([] for _ in Joined._fields)
     found = {name: pd.Series(list(values), dtype=object) for name, values in zip(Joined._fields, columns, strict=True)}
-    return pd.DataFrame(found).assign(shard=shard)
+    frame = pd.DataFrame(found).assign(shard=shard, late=0)
+    if done.late:
+        frame.loc[len(frame)] = dict.fromkeys(Joined._fields) | {"shard": shard, "late": len(done.late)}
+    return frame
 
 
 def _processor(rules: Rules) -> Any:
@@ -395,6 +424,6 @@ def _processor(rules: Rules) -> Any:
                 if done.wake is not None:
                     # In milliseconds: the first that is not before the moment.
                     self._handle.registerTimer(max(-(-done.wake // 1000), until // 1000 + 1))
-            yield _frame_of(shard, done.rows)
+            yield _frame_of(shard, done)
 
     return Shards()

@@ -336,10 +336,12 @@ class LabelJoin(StoredObject):
 
     def next_due(self) -> float | None:
         """Return when the next window of a tracked decision ends, in seconds: the moment of a timer. None: never."""
-        if not self._window:
-            return None
-        end = self._turns.look(self._tracker.slots.next_end)
+        end = self._next_end()
         return None if end is None else end / PER_SECOND
+
+    def _next_end(self) -> int | None:
+        """Return what :meth:`next_due` does in microseconds, which are exact."""
+        return self._turns.look(self._tracker.slots.next_end) if self._window else None
 
     def advance(self, now: Any = None) -> list[Row]:
         """Return the rows of all tracked decisions whose windows have ended by a moment, now if it is not said.
