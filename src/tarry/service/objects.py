@@ -13,7 +13,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic_core import to_json
 
-from tarry.errors import Missing
+from tarry.errors import ArgumentError, Missing
 from tarry.live.base import StoredObject, erase, stored_kind
 from tarry.live.encoding import as_id
 from tarry.live.label_join import Ticket
@@ -199,6 +199,17 @@ def receipts(desk: Desk, what: str, told: Any, key: str = "") -> Response:
     """Do so with receipts."""
     rows = zip(told.ids, told.statuses, told.weights.tolist(), strict=True)
     return noted(desk, what, [{"id": id, "status": status, "weight": weight} for id, status, weight in rows], key)
+
+
+@contextmanager
+def tried(word: str) -> Iterator[None]:
+    """Raise ValueError where a member that a caller wrote out cannot play."""
+    try:
+        yield
+    except ArgumentError:
+        raise  # it says what is wrong
+    except Exception as error:
+        raise ValueError(f"this {word} cannot play: {error}; give one as an export has it") from error
 
 
 def check_name(name: str) -> None:
