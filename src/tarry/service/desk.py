@@ -16,6 +16,7 @@ from itertools import count
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakValueDictionary
 
 from tarry.errors import Missing, StoreError
 from tarry.live.base import StoredObject
@@ -148,7 +149,8 @@ class Desks:
     def __init__(self, store: str, *, most: int = 256, durability: str = POWER, **options: Any) -> None:
         self.store, self._most, self._durability, self._options = store, most, durability, options
         self._open: OrderedDict[tuple[type[StoredObject], str], Desk] = OrderedDict()
-        self._opening: dict[str, asyncio.Lock] = {}
+        # A lock is there as long as somebody holds it or waits for it, whatever comes of what they try to open.
+        self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def __iter__(self) -> Any:
         return iter(list(self._open.items()))
@@ -186,8 +188,6 @@ class Desks:
             if found is None:
                 opened = await asyncio.to_thread(make)
                 found = self._open[kind, name] = Desk(opened, **self._options)
-        if len(self._opening) > self._most:
-            self._opening = {key: lock for key, lock in self._opening.items() if lock.locked()}
         while len(self._open) > self._most:
             oldest, desk = next(iter(self._open.items()))
             if desk.waiting or oldest == (kind, name):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -66,8 +65,8 @@ def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> Non
     async def fate(request: Request, name: Name, body: bodies.IdList) -> Response:
         """Tell what has become of these ids."""
         desk, ids = await desk_of(request, kind, name), ids_of(body.ids)
-        fates = await desk.call(lambda: [{"id": id, "fate": desk.opened.fate(id)} for id in ids])
-        return answer({"fates": fates})
+        fates = await desk.call(partial(desk.opened.fates, ids), ids)
+        return answer({"fates": [{"id": id, "fate": fate} for id, fate in zip(ids, fates, strict=True)]})
 
     @router.get("/{name}/ledger", response_model=answers.Ledger, responses=READING, openapi_extra=needs(READ))
     async def ledger(
@@ -210,11 +209,3 @@ def tried(word: str) -> Iterator[None]:
         raise  # it says what is wrong
     except Exception as error:
         raise ValueError(f"this {word} cannot play: {error}; give one as an export has it") from error
-
-
-def check_name(name: str) -> None:
-    """Raise Refusal for a name that cannot be made."""
-    if not re.fullmatch(NAME, name):
-        raise Refusal(
-            422, f"a name has 1 to 128 of A-Z, a-z, 0-9, _ . : @ - and blanks, got {name[:80]!r}", name="name"
-        )

@@ -19,7 +19,7 @@ from tarry.live.session import rounds_of
 from tarry.players.described import describe_player, make_domain
 from tarry.players.recommended import Recommendation, choose_scheduler
 from tarry.service import answers, bodies
-from tarry.service.objects import Name, add_shared, begun, check_name, column, ids_of, receipts, tried
+from tarry.service.objects import Name, add_shared, begun, column, ids_of, receipts, tried
 from tarry.service.routing import WRITING, answer, desk_of, desks_of, needs, router_of
 from tarry.service.tokens import ADMIN, READ, WRITE
 from tarry.tracking import Player, as_player
@@ -73,7 +73,6 @@ async def points(request: Request, name: Name, body: bodies.OneId) -> Response:
 )
 async def make_session(request: Request, name: Name, body: bodies.NewSession) -> Response:
     """Make a session, or find that the same one is there; tell the player that was chosen."""
-    check_name(name)
     rules: dict[str, Any] = {"capacity": body.capacity, "information": body.information, "preemption": body.preemption}
     bounds = {word: getattr(body, word) for word in _BOUNDS[:2] if getattr(body, word) is not None}
     if body.player is not None and body.strong_convexity is not None:  # else it is the recommendation's
