@@ -12,6 +12,7 @@ import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -57,6 +58,37 @@ def test_metrics_agree_with_the_status(served, join):
     assert found["tarry_group_calls_count",] >= 3
     route = (("method", "POST"), ("route", "/v1/joins/{name}/decide"), ("status", "200"))
     assert found["tarry_request_seconds_count", *route] >= 1
+
+
+def figures(served):
+    """What /metrics says, by the figure's name and the object's."""
+    text = served.call("GET", "/metrics")[1].decode()
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    return {(sample.name, sample.labels["name"]): sample.value for sample in samples if "name" in sample.labels}
+
+
+def test_one_object_that_cannot_be_read_leaves_the_others_readable(tmp_path):
+    served = Served(tmp_path, durability="process")
+    try:
+        for name in ("a", "bad", "worse", "z"):
+            served.call("POST", f"/v1/joins/{name}", {"capacity": 2})
+        served.stop()
+        with closing(sqlite3.connect(tmp_path / "served.db")) as place, place:
+            for name, text in (("bad", '{"kind": "join"}'), ("worse", "{")):
+                found = place.execute("UPDATE tarry_sessions SET configuration = ? WHERE name = ?", (text, name))
+                assert found.rowcount == 1
+        served.start()
+        served.call("POST", "/v1/joins/z/decide", {"id": "d"})
+        status, listed = served.call("GET", "/v1/joins")
+        assert (status, [one["name"] for one in listed["items"]]) == (200, ["a", "bad", "z"])
+        assert [one["status"] is None for one in listed["items"]] == [False, True, False]
+        assert "damaged" in listed["items"][1]["problem"]
+        found = figures(served)
+        assert [found["tarry_readable", name] for name in ("a", "bad", "z")] == [1, 0, 1]
+        # "a" was not asked for since the start: its figures are those of the store.
+        assert (found["tarry_decisions_total", "a"], found["tarry_decisions_total", "z"]) == (0, 1)
+    finally:
+        served.stop()
 
 
 def test_calls_under_way_end_and_new_ones_are_told(tmp_path):

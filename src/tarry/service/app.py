@@ -19,13 +19,14 @@ from starlette.middleware.cors import CORSMiddleware
 
 from tarry._version import __version__
 from tarry.errors import Missing
-from tarry.live import LabelJoin
+from tarry.live import LabelJoin, Session
 from tarry.live.stores import stored_names
-from tarry.service.desk import Desks
+from tarry.service.desk import MOST_OPEN, Desks
 from tarry.service.events import events
 from tarry.service.guard import Guard
 from tarry.service.joins import joins
 from tarry.service.metrics import Metrics
+from tarry.service.objects import status_or_problem, stored_objects
 from tarry.service.pages import add_console
 from tarry.service.planner import planner
 from tarry.service.problems import COME_AGAIN, Problem, Refusal, answer_to
@@ -105,9 +106,9 @@ def _drain_at_the_end(guard: Guard) -> None:
 async def show_metrics(request: Request) -> Response:
     """Figures for Prometheus."""
     state, found = request.app.state, {}
-    for (kind, name), desk in state.desks:
-        opened: Any = desk.opened
-        found[kind._kind, name] = (opened.capacity, await desk.call(opened.status))
+    # From the store, so that all workers tell the same, and no more than can be open at once: the newest.
+    for kind, name in (await stored_objects(state.desks, LabelJoin, Session))[-MOST_OPEN:]:
+        found[kind._kind, name] = (await status_or_problem(state.desks, kind, name))["status"]
     return Response(state.metrics.text(found), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -22,7 +22,7 @@ from tarry.live.base import StoredObject
 from tarry.live.plain import plain
 from tarry.service.bodies import NAME
 from tarry.service.desk import Desk, Desks
-from tarry.service.problems import MEDIA, Refusal, answer_to, is_ours
+from tarry.service.problems import DEFECT, MEDIA, Refusal, answer_to, is_ours
 from tarry.service.tokens import Token
 
 _logger = logging.getLogger("tarry.service")
@@ -83,7 +83,7 @@ class Guarded(APIRoute):
             except Exception as error:
                 if not is_ours(error):
                     _logger.exception("a request failed", extra={"facts": {"request_id": state.id}})
-                    error = Refusal(500, "this is a defect of the server; its log says more")
+                    error = Refusal(500, DEFECT)
                 return answer_to(error, state.id)
 
         self.answer = handle
