@@ -13,7 +13,9 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.request import Request, urlopen
 
 import pytest
@@ -26,7 +28,7 @@ from serving import Served
 import tarry
 from tarry.client.remote import RemoteJoin
 from tarry.errors import Mismatch, Missing, NotAllowed, StoreError, Uncertain
-from tarry.service import desk
+from tarry.service import desk, events
 from tarry.service.settings import settle
 
 HERE = Path(__file__).parents[2]
@@ -414,3 +416,43 @@ def test_headers_of_proxies_do_no_harm(tmp_path):
     finally:
         served.stop()
     assert "alert" not in served.log()
+
+
+def test_streams_of_one_object_share_their_looks(monkeypatch):
+    """Twenty streams cost about as many looks as one, and each is told all that happened, once."""
+    looks = []
+    look = events._look
+    monkeypatch.setattr(events, "_look", lambda *words: looks.append(1) or look(*words))
+
+    class Asked:
+        def __init__(self):
+            state = SimpleNamespace(streams=0, guard=SimpleNamespace(is_draining=False))
+            self.app = SimpleNamespace(state=state)
+
+        async def is_disconnected(self):
+            return False
+
+    async def read(place, wanted):
+        told = []
+        async for word in events._stream(Asked(), place, "a"):
+            kind, _, data = word.decode().partition("\ndata: ")
+            if kind == "event: changes":
+                told += [row["id"] for row in json.loads(data)["events"] if row["what"] == "decided"]
+            if len(told) >= wanted:
+                break
+        return told
+
+    async def watched(streams):
+        place = desk.Desk(tarry.LabelJoin(4, rng=1))
+        looks.clear()
+        readers = [asyncio.create_task(read(place, 10)) for _ in range(streams)]
+        for i in range(10):
+            begun = await place.call(partial(place.opened.decide, None, f"d{i}"), [f"d{i}"])
+            place.note("decided", [begun])
+            await asyncio.sleep(0.03)
+        found = await asyncio.wait_for(asyncio.gather(*readers), 10)
+        assert found == [[f"d{i}" for i in range(10)]] * streams
+        await place.close()
+        return len(looks)
+
+    assert asyncio.run(watched(20)) <= asyncio.run(watched(1)) + 2
