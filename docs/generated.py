@@ -8,7 +8,10 @@ import importlib
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import indent
 from typing import Any
+
+from typeset import typeset_docstring
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parent / "src" / "tarry"
@@ -74,6 +77,8 @@ def public_names(module: Any) -> list[str]:
 
 def directive(path: str, thing: Any) -> str:
     """Return the directive that documents one name."""
+    if inspect.isclass(thing) and thing.__name__ != path.rpartition(".")[2]:
+        return _as_function(path, thing)
     if inspect.isclass(thing):
         return f".. autoclass:: {path}\n   :members:\n"
     if callable(thing):
@@ -81,6 +86,15 @@ def directive(path: str, thing: Any) -> str:
     # A table or a number: its type's own docstring would say nothing of it.
     plain = type(thing).__module__ == "builtins"
     return f".. {'data' if plain else 'autodata'}:: {path}\n"
+
+
+def _as_function(path: str, thing: type) -> str:
+    """Return a class under another name, such as a law of delays, as the function that it is to its callers."""
+    asked = inspect.signature(thing)
+    bare = [one.replace(annotation=one.empty) for one in asked.parameters.values()]
+    lines = inspect.cleandoc(thing.__doc__ or "").splitlines()
+    typeset_docstring(None, "", path, thing, None, lines)
+    return f".. function:: {path}{asked.replace(parameters=bare)}\n\n" + indent("\n".join(lines), "   ") + "\n"
 
 
 def commands_page() -> str:

@@ -47,7 +47,9 @@ def test_every_public_name_stands_once_in_the_reference():
     from generated import ROOMS, api_pages, public_names
 
     pages = api_pages()
-    named = re.findall(r"^\.\. (?:autoclass|autofunction|autodata|data):: (\S+)$", "\n".join(pages.values()), re.M)
+    named = re.findall(
+        r"^\.\. (?:autoclass|autofunction|autodata|data|function):: ([\w.]+)", "\n".join(pages.values()), re.M
+    )
     assert len(named) == len(set(named)) > 150
     things = [id(getattr(import_module(path.rpartition(".")[0]), path.rpartition(".")[2])) for path in named]
     assert len(things) == len(set(things))

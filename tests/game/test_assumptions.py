@@ -182,3 +182,36 @@ def test_a_player_that_restarts_is_owed_less_by_design():
     game = tarry.Game(BALL, losses, tarry.delays.geometric(horizon=300, mean=9, rng=2), capacity=8)
     player = tarry.Player(OGD(BALL, 0.1), FairCoin(probability=0.5), tarry.Doubling())
     assert not any("is biased" in one for one in tarry.simulate(game, player, seeds=12).warnings)
+
+
+class Grabber(tarry.schedulers.base.Scheduler):
+    """Takes slot 0 over where none is free, and does not say that it preempts."""
+
+    is_unbiased = False
+
+    def admit(self, state, draws, request):
+        return max(request.vacancy, 0)
+
+    def arrive(self, state, slot, s, t):
+        return 1.0
+
+
+class Honest(Grabber):
+    needs_preemption = True
+
+
+def test_a_scheduler_that_drops_rounds_says_so():
+    rows = np.full((40, 2), 0.1)
+    rules = {"domain": tarry.domains.Ball(2), "delays": tarry.delays.fixed(horizon=40, delay=5), "capacity": 2}
+    game = tarry.Game(losses=tarry.losses.Linear(rows), **rules)
+    for scheduler, is_told in ((Grabber(), True), (Honest(), False)):
+        player = tarry.Player(tarry.learners.DWFTRL(game.domain, rate=0.1), scheduler)
+        told = tarry.simulate(game, player, seeds=2).warnings
+        assert any("does not say so: needs_preemption" in one for one in told) == is_told
+        contract = tarry.testing.SchedulerContract()
+        contract.scheduler = scheduler
+        if is_told:
+            with pytest.raises(AssertionError, match="needs_preemption = True"):
+                contract.test_tracks_pending_rounds_within_capacity()
+        else:
+            contract.test_tracks_pending_rounds_within_capacity()

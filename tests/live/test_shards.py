@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 import tarry
-from tarry.errors import Mismatch, Missing, NotGranted, StoreError
+from tarry.errors import Mismatch, Missing, NotGranted, StoreError, Uncertain
 from tarry.live import LabelJoin, Row
 from tarry.live.base import StoredObject, erase
 from tarry.live.books import books_of, merged
@@ -305,6 +305,25 @@ def test_a_change_that_is_cut_short_is_made_good(monkeypatch):
     join.rebalance()
     assert join.capacity == 32
     assert join.status().balance == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("failure", [StoreError, Uncertain])
+def test_a_batch_of_which_a_part_is_done_is_uncertain(monkeypatch, failure):
+    join = LabelJoin(16, shards=2, rng=1)
+    ids = [f"visit-{i}" for i in range(8)]
+    join.decide_many([None] * 8, ids=ids)
+
+    def fail(*_, **__):
+        raise failure("the connection was lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(join._shards[0], "label_many", fail)
+        with pytest.raises(Uncertain, match="1 of 2 shards"):
+            join.label_many(ids, [1] * 8)
+        patch.setattr(join._shards[1], "label_many", fail)
+        with pytest.raises(StoreError) as told:
+            join.label_many(ids, [1] * 8)
+        assert type(told.value) is failure
 
 
 def test_reopened_copied_moved_and_deleted(new_store):

@@ -312,6 +312,10 @@ class Record(SeedResults):
                 f"{self.refused:.0%} of rounds found no room and are not made up for by weights: raise the capacity, "
                 "lower the chance of tracking, or use VarOpt"
             )
+        scheduler, epochs = self.player.scheduler, self.player.epochs
+        if self.fates[:, Fate.PREEMPTED].any() and not (scheduler.needs_preemption or epochs.needs_preemption):
+            name = type(scheduler).__name__
+            found.append(f"{name} drops tracked rounds, allowed or not, and does not say so: needs_preemption = True")
         found += [*self._bias_warnings(), *restart_warnings(self.player, float(self.weights.mean.mean()))]
         best = {id(one): one for one in self.comparators}.values()  # of a game, one for all seeds
         gaps = (one.gap / max(1.0, abs(float(one.losses[-1]))) for one in best)

@@ -20,7 +20,7 @@ from zlib import crc32
 
 from tarry._version import __version__
 from tarry.checks import as_int
-from tarry.errors import StoreError
+from tarry.errors import StoreError, Uncertain
 from tarry.kernel import make_seed
 from tarry.live import batches, outbox
 from tarry.live.base import Found, StoredObject, closed_on_failure, make_or_open
@@ -262,12 +262,14 @@ class ShardedJoin(LabelJoin):
         failed = [one for one in found if isinstance(one, Exception)]
         if not failed:
             return cast(list[T], found)
-        if len(failed) < len(found) and isinstance(failed[0], StoreError):
-            raise StoreError(
+        unknown = [one for one in failed if isinstance(one, Uncertain)]
+        if len(failed) < len(found) and all(isinstance(one, StoreError) for one in failed):
+            # Not to be made again by whoever hands out rows: those of the others would be missed.
+            raise Uncertain(
                 f"{failed[0]}. That was {len(failed)} of {len(found)} shards, and the others have done their part: "
                 "call again, which ids and keys make safe; rows that they gave out are in an outbox, if there is one"
             ) from failed[0]
-        raise failed[0]
+        raise (unknown or failed)[0]
 
     def together(self, calls: Sequence[Callable[[], T]]) -> list[T | Exception]:
         """Make calls one after the other, each in its own transaction; return the result or exception of each."""

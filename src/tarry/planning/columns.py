@@ -24,14 +24,8 @@ FEEDBACK = (
     *("feedback_at", "feedback_time", "feedback", "label_at", "label_time", "labelled_at", "labeled_at", "outcome_at"),
     *("outcome_time", "outcome", "arrived_at", "arrival_time", "arrived", "converted_at", "conversion_time"),
     *("completed_at", "resolved_at", "closed_at", "finished_at", "finish_time", "ended_at", "end_time", "end"),
-    *(
-        "paid_at",
-        "purchased_at",
-        "returned_at",
-        "clicked_at",
-        "click_time",
-        "label",
-    ),  # clicks are decisions where nothing before them is
+    *("paid_at", "purchased_at", "returned_at"),
+    *("clicked_at", "click_time", "label"),  # clicks are decisions where nothing before them is
 )
 PARQUET = (".parquet", ".pq")
 SEPARATORS = ",;\t|"  # of those that a header has equally often the first

@@ -100,7 +100,7 @@ function squares(status) {
   return element("div", {}, element("p", {}, sentence), element("div", { class: "slots", role: "img", "aria-label": sentence }, Array.from({ length: capacity }, (_, i) => element("i", { class: i < tracked ? "held" : null }))));
 }
 
-const CLOCK = { format: "%H:%M:%S", labelOverlap: true };
+const CLOCK = { format: "%H:%M:%S", labelOverlap: true, tickCount: 4 };
 const TIME = { field: "at", type: "temporal", title: null, axis: CLOCK };
 
 const drawWeights = (place, rows) => draw(place, "The weight of each arrival over time", rows, ({ palette }) => ({
