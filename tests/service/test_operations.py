@@ -212,6 +212,14 @@ def test_backup_and_restore(tmp_path):
         served.stop()
 
 
+def test_clients_tell_several_fates_at_once(served, join):
+    served.call("POST", f"{join}/decide", {"id": "a"})
+    with tarry.connect(served.url, token=served.token) as friend:
+        there = friend.open_join(join.rpartition("/")[2])
+        assert there.fates(["b", "a"]) == [there.fate("b"), there.fate("a")]
+        assert there.fates(["a"]) == [tarry.Answer.PENDING]
+
+
 def test_clients_say_what_is_wrong(served, join):
     name = join.rpartition("/")[2]
     with tarry.connect(served.url, token="tarry_wrong") as stranger, pytest.raises(NotAllowed, match="token"):
