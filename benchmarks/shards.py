@@ -9,14 +9,17 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import count
+from itertools import count as numbers
+from math import inf
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+import psycopg
 
 import tarry
 from benchmarks.measure import Figure, Row
@@ -27,7 +30,12 @@ CAPACITY = 1024
 SECONDS, TURNS = 2.0, 3
 LAG = 20  # decisions between one and its label
 WARM = 50  # calls before the clock runs
-_numbers = count()
+BATCH = 1000
+_numbers = numbers()
+_STORED = """
+SELECT (SELECT sum(pg_column_size(i.*)) FROM tarry_items i) + (SELECT sum(length(data)) FROM tarry_state),
+       pg_total_relation_size('tarry_items') + pg_total_relation_size('tarry_state')
+"""
 _barrier: Any = None  # of this client and the others
 
 
@@ -86,7 +94,55 @@ def _with_clients(clients: int, quick: bool) -> Figure:
     return Figure(ratio, f"{listed}; {os.cpu_count()} cores")
 
 
-ROWS = [
+def _server_time(process: int) -> float:
+    """Return the processor seconds of a server's own processes."""
+    ticks = 0
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended since
+            fields = file.read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12]) if int(fields[1]) == process else 0
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _ids(places: range) -> list[str]:
+    return [f"visit-{i:08d}" for i in places]
+
+
+def _costs(quick: bool) -> Figure:
+    """Measure processor time of calls on one shard, on both sides, and the bytes of a tracked decision."""
+    batches = 5 if quick else 20
+    count, features = batches * BATCH, {"text": "x" * 88}  # 100 bytes as JSON
+    told: dict[str, tuple[float, float]] = {}
+    with server() as made:
+        for place, size in (("warm", BATCH), ("main", count)):
+            url = made.url(place)
+            with tarry.LabelJoin(size, store=url, memory=2 * count, rng=1) as join:
+
+                def timed(name: str, calls: int, work: Callable[[range], object], each: int, total: int) -> None:
+                    before = time.process_time(), _server_time(made.process.pid)
+                    for i in range(0, total, each):
+                        work(range(i, i + each))
+                    after = time.process_time(), _server_time(made.process.pid)
+                    told[name] = tuple(1e6 * (b - a) / calls for a, b in zip(before, after, strict=True))  # type: ignore[assignment]
+
+                resident = _resident()
+                timed("decision", size, lambda r, j=join: j.decide_many([features] * len(r), ids=_ids(r)), BATCH, size)
+                resident = _resident() - resident
+                with psycopg.connect(url) as database:
+                    stored = database.execute(_STORED).fetchone()
+                timed("label", size, lambda r, j=join: j.label_many(_ids(r), [1] * len(r)), BATCH, size)
+                timed("decision alone", BATCH, lambda r, j=join: j.decide(features, f"alone-{r[0]:08d}"), 1, BATCH)
+    times = ", ".join(f"{name} {a:.0f} + {b:.0f} µs" for name, (a, b) in told.items())
+    sizes = f"{resident / count / 1e3:.2f} kB, stored {stored[0] / count / 1e3:.2f} of {stored[1] / count / 1e3:.2f} kB"
+    a, b = told["decision"]
+    return Figure(b / a, f"client + server, batches of {BATCH:,}: {times}; a tracked decision {sizes} with indices")
+
+
+ROWS = [Row("shards server over client, a decision", inf, _costs)] + [
     Row(f"shards 16 against 1, {clients} clients", held, partial(_with_clients, clients), at_least=True)
     for clients, held in zip(CLIENTS, (0.8, 0.9, 1.4, 1.4), strict=True)
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from tarry import delays
 from tarry.cli.console import progress_lines, refusing, screen
 from tarry.game import replay
-from tarry.live.register import shares
+from tarry.live.register import shares, shares_by_load
 from tarry.reports.table import Table
 from tarry.schedulers import VarOpt
 
@@ -20,19 +21,33 @@ POSITIVE = 0.3  # of the labels
 BACKLOGS = 30  # length of a run: its beginning and end, where fewer are out, are a small part of it
 AT_ONCE = 20  # runs whose weights are kept in memory
 LIGHTNESS = 2.0  # measured, for geometric waits; 3 where all wait equally long
-EQUAL, BY_LOAD = "equal", "by load"
+EQUAL, BY_BACKLOG, BY_LOAD = "equal", "by backlog", "by load"
 
 
 class Case(NamedTuple):
-    """Shards with these shares of the stream, and slots that are equal or divided by load."""
+    """Shards with these shares of the stream, how their slots are divided, and mean waits if they differ."""
 
     name: str
     loads: tuple[float, ...]
     slots: str
+    waits: tuple[float, ...] = ()
 
-    def capacities(self, capacity: int) -> list[int]:
+    def capacities(self, capacity: int, backlog: float) -> list[int]:
         """The slots of each shard."""
-        return shares(capacity, self.loads if self.slots == BY_LOAD else [1.0] * len(self.loads))
+        backlogs = backlogs_of(self.loads, backlog, self.waits)
+        if self.slots == BY_LOAD:
+            return shares_by_load(capacity, self.loads, backlogs)
+        return shares(capacity, backlogs if self.slots == BY_BACKLOG else [1.0] * len(self.loads))
+
+
+def backlogs_of(loads: Sequence[float], backlog: float, waits: Sequence[float] = ()) -> list[float]:
+    """Return how many decisions of each shard are pending, of so many in all: B_k = p_k times its mean wait.
+
+    >>> backlogs_of([0.5, 0.5], 1700.0, [16.0, 1.0])
+    [1600.0, 100.0]
+    """
+    parts = [p * w for p, w in zip(loads, waits or [1.0] * len(loads), strict=True)]
+    return [backlog * part / sum(parts) for part in parts]
 
 
 _STEPS, _HOT = (0.4, 0.3, 0.2, 0.1), (0.5, *[0.5 / 15] * 15)
@@ -44,21 +59,28 @@ CASES = (
     Case("16 shards, one has half", _HOT, EQUAL),
     Case("16 shards, one has half", _HOT, BY_LOAD),
     Case("4 shards, two below capacity", (0.45, 0.45, 0.05, 0.05), EQUAL),
+    *(Case("2 shards, waits 16:1", (0.5, 0.5), slots, (16.0, 1.0)) for slots in (EQUAL, BY_BACKLOG, BY_LOAD)),
 )
 
 
-def predicted(loads: Sequence[float], capacities: Sequence[int], backlog: float, lightness: float = LIGHTNESS) -> float:
+def predicted(
+    loads: Sequence[float],
+    capacities: Sequence[int],
+    backlog: float,
+    lightness: float = LIGHTNESS,
+    waits: Sequence[float] = (),
+) -> float:
     """Return the variance of a sum over shards, over that of one join with all slots.
 
     Σ p_k (m(θ_k, C_k) − 1)⁺ / (m(θ, C) − 1), where m(θ, C) = θ(1 + c/C) is the second moment of the weights, θ = B/C
-    and θ_k = p_k B/C_k; c is ``lightness``, since newcomers weigh less than others.
+    and θ_k = B_k/C_k; c is ``lightness``, since newcomers weigh less than others.
 
     >>> [round(predicted(loads, [1000, 1000], 8000.0), 3) for loads in ([0.5, 0.5], [0.75, 0.25])]
     [1.001, 1.335]
     """
     excess = [
-        load * max(0.0, _moment(load * backlog, slots, lightness) - 1.0)
-        for load, slots in zip(loads, capacities, strict=True)
+        load * max(0.0, _moment(pending, slots, lightness) - 1.0)
+        for load, pending, slots in zip(loads, backlogs_of(loads, backlog, waits), capacities, strict=True)
     ]
     return sum(excess) / (_moment(backlog, sum(capacities), lightness) - 1.0)
 
@@ -75,17 +97,23 @@ class Measured(NamedTuple):
 
 
 def measure(
-    loads: Sequence[float], capacities: Sequence[int], backlog: float, runs: int, tell: Callable[[], None]
+    loads: Sequence[float],
+    capacities: Sequence[int],
+    backlog: float,
+    runs: int,
+    tell: Callable[[], None],
+    waits: Sequence[float] = (),
 ) -> Measured:
     """Play a stream whose decisions fall to shards by their loads and wait a geometric time; labels are independent."""
     draw, horizon = np.random.default_rng(1), int(BACKLOGS * backlog)
     owner = draw.choice(len(loads), horizon, p=loads)
-    waits = draw.geometric(1.0 / backlog, horizon)
+    means = np.array(backlogs_of(loads, backlog, waits)) / loads
+    ages = draw.geometric(1.0 / means[owner])
     labels = draw.random((runs, horizon)) < POSITIVE
     squares, errors = np.zeros(runs), np.zeros(runs)
     for k, slots in enumerate(capacities):
         times = np.flatnonzero(owner == k)
-        ends = np.minimum(times + waits[times], horizon - 1)
+        ends = np.minimum(times + ages[times], horizon - 1)
         # In a shard time is counted by the shard's own decisions.
         own = delays.array(np.searchsorted(times, ends, side="right") - 1 - np.arange(times.size))
         for first in range(0, runs, AT_ONCE):
@@ -109,11 +137,12 @@ def shards_command(
     with refusing(), progress_lines("playing") as tell:
         one = measure([1.0], [capacity], backlog, runs, lambda: tell("one join"))
         for case in (Case("one join", (1.0,), EQUAL), *CASES):
-            slots = case.capacities(capacity)
+            slots, told = case.capacities(capacity, backlog), partial(tell, case.name)
             many = one
             if len(slots) > 1:
-                many = measure(case.loads, slots, backlog, runs, lambda name=case.name: tell(name))  # type: ignore[misc]
-            wanted, found = predicted(case.loads, slots, backlog), many.squares.mean() / one.squares.mean()
+                many = measure(case.loads, slots, backlog, runs, told, case.waits)
+            wanted = predicted(case.loads, slots, backlog, waits=case.waits)
+            found = many.squares.mean() / one.squares.mean()
             sums = np.mean(many.errors**2) / (POSITIVE * (1.0 - POSITIVE) * many.squares.mean())
             spread = np.sqrt(2.0 / runs)
             off = f"{found / wanted - 1.0:+.1%}"

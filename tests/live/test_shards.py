@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
+from contextlib import contextmanager
 from math import isclose, sqrt
 
 import numpy as np
@@ -17,9 +19,10 @@ from tarry.live import LabelJoin, Row
 from tarry.live.base import StoredObject, erase
 from tarry.live.books import books_of, merged
 from tarry.live.core import NAIVE
-from tarry.live.register import seed_of, shard_of, shares
+from tarry.live.register import Register, seed_of, shard_of, shares, shares_by_load
 from tarry.live.shards import ShardedJoin
-from tarry.live.stores import stored_names
+from tarry.live.stores import connections, stored_names
+from tarry.live.transactions import outcome_of
 from tarry.theory.intervals import Sample, deviation, mean_interval
 from tarry.tracking.tally import DRIFT, THRESHOLD
 
@@ -187,6 +190,9 @@ def test_rows_of_the_outbox_over_all_shards():
     assert {row.number for row in first + after} == {row.number for row in given}
     assert join.ack([row.number for row in first]) == 33
     assert join.rows() == after
+    with pytest.raises(ValueError, match=f"row {4 * 1000 + 1} was not given out"):
+        join.ack([after[0].number, 4 * 1000 + 1])
+    assert join.rows() == after, "nor was the other one acknowledged"
     assert join.ack(after[-1].number) == 33 - sum(row.number % 4 == after[-1].number % 4 for row in after), (
         "one number speaks of its own shard alone"
     )
@@ -217,6 +223,15 @@ def test_a_single_join_takes_several_numbers_too():
 def test_refusals(arguments, words):
     with pytest.raises(ValueError, match=words):
         LabelJoin(**arguments)
+
+
+def test_a_class_of_ones_own_is_not_made_into_shards():
+    class Own(LabelJoin):
+        pass
+
+    with pytest.raises(TypeError, match="no Own"):
+        Own(8, shards=2)
+    assert type(Own(8)) is Own
 
 
 def test_a_batch_that_makes_no_sense_changes_nothing(new_store):
@@ -255,6 +270,36 @@ def test_shares_divide_a_capacity():
             exact = [1 + (capacity - 7) * load / (sum(loads) or 1) for load in loads]
             if sum(loads):
                 assert max(abs(part - want) for part, want in zip(parts, exact, strict=True)) <= 1.0
+
+
+def test_no_other_division_varies_less():
+    """Against all divisions there are; whole slots and one for each shard keep it from being the least itself."""
+    draw = np.random.default_rng(3)
+    for _ in range(60):
+        decisions, backlogs = draw.dirichlet([0.7] * 3), draw.uniform(1.0, 200.0, 3) ** draw.choice([0.5, 1.0], 3)
+
+        def cost(slots, p=decisions, b=backlogs):
+            return float(p @ np.maximum(0.0, b / np.array(slots) - 1.0))
+
+        every = [(i, j, 60 - i - j) for i in range(1, 59) for j in range(1, 60 - i)]
+        least = min(map(cost, every))
+        assert cost(shares_by_load(60, decisions, backlogs)) <= 1.05 * least + 0.02
+
+
+def test_slots_go_where_they_are_worth_most_if_shards_do_not_wait_equally_long():
+    """Shard 0 has a tenth of the decisions, and ten elevenths of what is pending."""
+    join = LabelJoin(20, shards=2, rng=1)
+    slow, quick = of_each(1800, 2)
+    join.decide_many([None] * 200, ids=slow[:200])
+    for i in range(0, 1800, 20):
+        join.decide_many([None] * 20, ids=quick[i : i + 20])
+        if i < 1780:
+            join.label_many(quick[i : i + 20], [1] * 20)
+    loads = join.status().shards
+    assert [(load.rounds, round(load.held)) for load in loads] == [(200, 200), (1800, 20)]
+    assert shares(20, [load.held for load in loads]) == [17, 3], "held weight alone would tell another story"
+    join.rebalance()
+    assert [load.capacity for load in join.status().shards] == [10, 10], "√(200 · 200) is near √(1800 · 20)"
 
 
 def skewed(count: int, shards: int, hot: int, seed: int = 0) -> list[str]:
@@ -298,9 +343,18 @@ def test_a_change_that_is_cut_short_is_made_good(monkeypatch):
     join = LabelJoin(32, shards=4, rng=4)
     join.decide_many([None] * 200, ids=skewed(200, 4, hot=2))
     with monkeypatch.context() as patch:
-        patch.setattr(join._shards[2], "resize", lambda **_: (_ for _ in ()).throw(StoreError("out of reach")))
-        with pytest.raises(StoreError, match="out of reach"):
+        patch.setattr(
+            join._shards[2],
+            "_reconfigure",
+            lambda *_, **__: (_ for _ in ()).throw(StoreError("out of reach; nothing was changed: wait")),
+        )
+        before = {one.id for one in join.tracked()}
+        with pytest.raises(StoreError, match=r"^3 shards were changed.* shard 2 .* not: out of reach") as told:
             join.rebalance()
+    assert "nothing was changed" not in str(told.value)
+    lost = before - {one.id for one in join.tracked()}
+    assert f"the slots of {len(lost)} decisions" in str(told.value)
+    assert all(repr(id) in str(told.value) for id in lost)
     assert join.capacity < 32, "some have shrunk, the one that was to grow has not"
     join.rebalance()
     assert join.capacity == 32
@@ -357,6 +411,13 @@ def test_reopened_copied_moved_and_deleted(new_store):
     lines = [json.dumps(line) for line in copy.export_lines()]
     with pytest.raises(StoreError, match="not all of"):
         LabelJoin.import_from(lines[: next(i for i, line in enumerate(lines) if i > 5 and '"lines"' in line) + 1], url)
+    ends = [i for i, line in enumerate(lines) if '"lines"' in line]
+    for part in (lines[: ends[0] + 1], lines[ends[0] + 1 : ends[1] + 1]):  # the record, and one shard
+        with pytest.raises(StoreError, match="not all of"):
+            LabelJoin.import_from(part, url)
+    with LabelJoin.open(url, name="copy") as other:
+        copy.resize(capacity=6)
+        assert other.export()["configuration"]["capacity"] == 6
     found = copy.export(payloads=True)
     assert len(found["tracked"]) == copy.status().tracked
     assert found["configuration"]["options"]["shards"] == 3
@@ -389,6 +450,170 @@ def test_a_shard_that_is_busy_keeps_no_other_waiting(new_store):
     waiting.join(30)
     assert join.status().rounds == 2
     join.close()
+
+
+def names_in(url):
+    with psycopg.connect(url) as database:
+        return [name for (name,) in database.execute("SELECT name FROM tarry_sessions ORDER BY name")]
+
+
+def test_a_name_that_is_taken_meanwhile_leaves_no_shards(new_store, monkeypatch):
+    url, create = new_store("postgres"), Register.create
+
+    def late(register):
+        LabelJoin(12, store=url, name=register.place.name, rng=3).close()  # another process, which has no shards
+        return create(register)
+
+    source = LabelJoin(12, shards=3, rng=1, store=new_store("postgres"))
+    monkeypatch.setattr(Register, "create", late)
+    with pytest.raises(Mismatch, match="another seed"):
+        LabelJoin(12, shards=3, store=url, name="clicks", rng=1)
+    assert names_in(url) == ["clicks"]
+    with pytest.raises(StoreError, match="has 'copy' already"):
+        source.copy_to(url, name="copy")
+    assert names_in(url) == ["clicks", "copy"]
+    source.close()
+
+
+def test_those_who_make_a_join_at_once_have_the_same_or_are_refused(new_store):
+    url, came = new_store("postgres"), []
+
+    def make(count):
+        came.append(outcome_of(lambda: LabelJoin(12, shards=count, store=url, durability="process")))
+
+    makers = [threading.Thread(target=make, args=(count,)) for count in (2, 3, 2, 3, 2, 3)]
+    for thread in makers:
+        thread.start()
+    for thread in makers:
+        thread.join()
+    joins = [one for one in came if not isinstance(one, Exception)]
+    assert [type(one) for one in came if isinstance(one, Exception)] == [Mismatch] * 3
+    for i, join in enumerate(joins):
+        join.decide({}, i)
+    assert [join.status().rounds for join in joins] == [3, 3, 3]
+    assert len(names_in(url)) == 1 + len(joins[0]._shards)
+    for join in joins:
+        join.close()
+
+
+def test_what_fails_half_way_can_be_done_again(new_store):
+    url = new_store("postgres")
+    LabelJoin(4, store=url, name="new#2/3").close()
+    LabelJoin(4, store=url, name="copy#2/3").close()
+    with pytest.raises(Mismatch):
+        LabelJoin(12, shards=3, store=url, name="new")
+    source = LabelJoin(12, shards=3, store=url, name="source", rng=1)
+    with pytest.raises(StoreError, match="'copy#2/3' already"):
+        source.copy_to(url, name="copy")
+    assert [name for name in names_in(url) if "source" not in name] == ["copy#2/3", "new#2/3"]
+    for name in ("copy", "new"):
+        erase(url, f"{name}#2/3")
+    LabelJoin(12, shards=3, store=url, name="new").close()
+    source.copy_to(url, name="copy").close()
+    source.close()
+
+
+def test_a_copy_during_a_rebalance_holds_no_more_than_the_capacity(monkeypatch):
+    join = LabelJoin(16, shards=2, rng=1)
+    few, many = of_each(300, 2)
+    join.decide_many([{}] * 320, ids=few[:20] + many)
+    first = join._shards[0]._turns
+    look, other = first.look, threading.Thread(target=join.rebalance)
+
+    def look_and_wait(work, *arguments):
+        found = look(work, *arguments)
+        if other.ident is None:
+            other.start()
+            other.join(0.5)  # as long as it may take between two looks
+        return found
+
+    monkeypatch.setattr(first, "look", look_and_wait)
+    heads = [line["configuration"]["capacity"] for line in join.export_lines() if "configuration" in line]
+    other.join()
+    assert heads == [16, 8, 8]
+    assert join.status().shards[1].capacity > 8
+
+
+def test_sixteen_rebalances_at_once_wait_for_each_other(new_store, monkeypatch):
+    monkeypatch.setattr(connections, "PATIENCE", 4.0)
+    url, came = new_store("postgres"), []
+    joins = [LabelJoin(8, shards=2, store=url, name=f"j{i}", rng=i, durability="process") for i in range(16)]
+    hot, _ = of_each(40, 2)
+    for join in joins:
+        join.decide_many([{}] * 40, ids=hot)
+    look = ShardedJoin._look
+
+    def slow(join, work):
+        time.sleep(0.3)  # until all have come
+        return look(join, work)
+
+    monkeypatch.setattr(ShardedJoin, "_look", slow)
+    threads = [threading.Thread(target=lambda j=join: came.append(outcome_of(j.rebalance))) for join in joins]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [one for one in came if isinstance(one, Exception)] == []
+    for join in joins:
+        join.close()
+
+
+def of_each(count, shards):
+    """So many ids of each shard."""
+    found = [[id for id in map(str, range(20 * count * shards)) if shard_of(id, shards) == k] for k in range(shards)]
+    return [ids[:count] for ids in found]
+
+
+@contextmanager
+def rebalance_that_waits(url, join):
+    """A rebalance that has shrunk shard 1 and waits for shard 0, which is to grow; yields what it comes to."""
+    came = []
+    with psycopg.connect(url) as database:
+        shard = "SELECT number FROM tarry_sessions WHERE name = 'main#0/2'"
+        database.execute(f"SELECT 1 FROM tarry_state WHERE session = ({shard}) FOR UPDATE")
+        work = threading.Thread(target=lambda: came.append(outcome_of(join.rebalance)))
+        work.start()
+        with LabelJoin.open(url) as other:
+            until = time.monotonic() + 20
+            while other.status().shards[1].capacity == 8 and time.monotonic() < until:
+                time.sleep(0.02)
+        yield came
+    work.join(30)
+
+
+def test_a_rebalance_keeps_its_lock_however_long_a_shard_is_busy(new_store, monkeypatch):
+    monkeypatch.setattr(connections, "PATIENCE", 5.0)  # so that what rests for half of it is ended
+    url = new_store("postgres")
+    hot, cold = of_each(400, 2)
+    with LabelJoin(16, shards=2, store=url, rng=1) as join, LabelJoin.open(url) as other:
+        join.decide_many([{}] * 140, ids=hot[:120] + cold[:20])
+        with rebalance_that_waits(url, join) as came:
+            other.decide_many([{}] * 100, ids=cold[20:120])
+            time.sleep(2.7)
+            record = "SELECT number FROM tarry_sessions WHERE name = 'main'"
+            with psycopg.connect(url) as database, pytest.raises(psycopg.errors.LockNotAvailable):
+                database.execute(f"SELECT 1 FROM tarry_state WHERE session = ({record}) FOR UPDATE NOWAIT")
+        assert isinstance(came[0], list), came
+        other.rebalance()
+        other.decide_many([{}] * 400, ids=hot[120:320] + cold[120:320])
+        assert sum(load.capacity for load in other.status().shards) == 16 == other.status().tracked
+
+
+def test_a_rebalance_that_has_lost_its_lock_grows_no_shard(new_store):
+    url = new_store("postgres")
+    hot, cold = of_each(400, 2)
+    with LabelJoin(16, shards=2, store=url, rng=1) as join, LabelJoin.open(url) as other:
+        join.decide_many([{}] * 140, ids=hot[:120] + cold[:20])
+        with rebalance_that_waits(url, join) as came, psycopg.connect(url, autocommit=True) as database:
+            held = join._register.place._held.info.backend_pid
+            assert database.execute("SELECT pg_terminate_backend(%s, 5000)", (held,)).fetchone() == (True,)
+        assert isinstance(came[0], StoreError)
+        assert "1 shards were changed" in str(came[0])
+        assert "the lock of 'main' is gone" in str(came[0])
+        loads = other.status().shards
+        assert loads[0].capacity == 8 > loads[1].capacity
+        join.rebalance()
+        assert sum(load.capacity for load in other.status().shards) == 16
 
 
 SNAPSHOT = """

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from studies import shards
-from studies.shards import BY_LOAD, EQUAL, POSITIVE, Case, measure, predicted
+from studies.shards import BY_BACKLOG, BY_LOAD, EQUAL, POSITIVE, Case, measure, predicted
 
 CAPACITY, CROWDING = 64, 4.0
 pytestmark = pytest.mark.jit(only=True)  # hundreds of thousands of rounds
 
 
 def played(case, runs=20):
-    slots = case.capacities(CAPACITY)
-    return slots, measure(case.loads, slots, CROWDING * CAPACITY, runs, lambda: None)
+    slots = case.capacities(CAPACITY, CROWDING * CAPACITY)
+    return slots, measure(case.loads, slots, CROWDING * CAPACITY, runs, lambda: None, case.waits)
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +37,15 @@ def test_the_formula_holds_within_5_percent(case, one):
     if case == Case("unequal loads", (0.55, 0.15, 0.15, 0.15), EQUAL):
         assert ratio > 1.4, "what unequal loads cost is seen"
         assert ratio != pytest.approx(predicted((0.25,) * 4, slots, CROWDING * CAPACITY), rel=0.05), "the control"
+
+
+def test_slots_by_load_are_better_than_by_backlog_where_waits_differ(one):
+    ratios = {}
+    for kind in (BY_BACKLOG, BY_LOAD):
+        slots, found = played(Case("waits", (0.5, 0.5), kind, (16.0, 1.0)))
+        ratios[kind] = found.squares.mean() / one.squares.mean()
+        assert ratios[kind] == pytest.approx(predicted((0.5, 0.5), slots, 256.0, waits=(16.0, 1.0)), rel=0.15)
+    assert ratios[BY_LOAD] < 0.8 * ratios[BY_BACKLOG]
 
 
 def test_a_shard_below_its_capacity_adds_nothing():

@@ -72,10 +72,16 @@ class StoredObject:
     def _look_up(self) -> None:
         """Look up what every call needs of the configuration, whenever there is another."""
 
-    def _reconfigure(self, options: dict[str, Any], /, **changes: Any) -> list[Hashable]:
-        """Change fields and options of the configuration while rounds wait; return the ids that lost their slots."""
+    def _reconfigure(
+        self, options: dict[str, Any], check: Callable[[], None] = lambda: None, /, **changes: Any
+    ) -> list[Hashable]:
+        """Change fields and options of the configuration while rounds wait; return the ids that lost their slots.
+
+        ``check`` is called within the transaction, once nobody else can write, and may refuse.
+        """
 
         def work(*_: Any) -> list[Hashable]:
+            check()
             was = self._tracker.configuration  # as the transaction finds it
             wanted = settled(was._replace(**changes, options=was.options | options))
             if all(getattr(wanted, name) == getattr(was, name) for name in (*changes, "options")):

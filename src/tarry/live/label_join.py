@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 
 from tarry.checks import as_choice, as_int
-from tarry.errors import Missing
+from tarry.errors import Missing, StoreError
 from tarry.live import batches, outbox
 from tarry.live.base import Found, StoredObject, make_or_open
 from tarry.live.configuration import JOIN, LABELS, MISSING, OUTBOX, RELEASE, SHARD, SHARDS, WINDOW
@@ -119,6 +120,8 @@ class LabelJoin(StoredObject):
     def _in_shards(cls) -> type[Self]:
         from tarry.live.shards import ShardedJoin  # which is made of joins
 
+        if not (cls is LabelJoin or issubclass(cls, ShardedJoin)):
+            raise TypeError(f"a join with shards is no {cls.__name__}: call LabelJoin, or derive it from ShardedJoin")
         return cast(type[Self], ShardedJoin)
 
     @classmethod
@@ -135,6 +138,8 @@ class LabelJoin(StoredObject):
     def _imported(cls, copies: Sequence[Copy], *where: Any) -> Self:
         if len(copies) > 1:
             return cls._in_shards()._imported(copies, *where)
+        if {SHARD, SHARDS} & json.loads(copies[0].configuration).get("options", {}).keys():
+            raise StoreError("this is not all of a join with shards; nothing was changed: export it again")
         return super()._imported(copies, *where)
 
     def _look_up(self) -> None:

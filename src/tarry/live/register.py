@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
-from typing import Any, TypeVar
+from math import sqrt
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from zlib import crc32
 
 from tarry.checks import as_int
@@ -15,6 +17,9 @@ from tarry.live.buffers import STATE, make_head
 from tarry.live.configuration import SHARD, SHARDS, Configuration, encode, parse
 from tarry.live.copies import Copy
 from tarry.live.stores import Change, Store, is_postgres
+
+if TYPE_CHECKING:
+    from tarry.live.stores.postgres import Postgres
 
 T = TypeVar("T")
 MOST = 4096  # shards: each has state and a place in the store of its own
@@ -46,11 +51,44 @@ def shares(capacity: int, loads: Sequence[float]) -> list[int]:
     return [part + 1 for part in parts]
 
 
+def shares_by_load(capacity: int, decisions: Sequence[float], backlogs: Sequence[float]) -> list[int]:
+    """Return a capacity divided so that sums over shards vary least: Σ p_k (B_k/C_k − 1)⁺, of decisions and backlogs.
+
+    That is at C_k ∝ √(p_k B_k), but for shards that need no more than C_k = B_k. What nobody needs goes by backlogs.
+
+    >>> shares_by_load(100, [0.1, 0.9], [900.0, 100.0]), shares_by_load(100, [0.5, 0.5], [900.0, 100.0])
+    ([50, 50], [75, 25])
+    >>> shares_by_load(100, [0.1, 0.9], [900.0, 10.0]), shares_by_load(1000, [0.1, 0.9], [450.0, 50.0])
+    ([89, 11], [899, 101])
+    """
+    loads = [sqrt(p * b) for p, b in zip(decisions, backlogs, strict=True)]
+    exact, short = list(backlogs), {k for k, load in enumerate(loads) if load > 0}
+    while short:
+        left = capacity - sum(exact[k] for k in range(len(exact)) if k not in short)
+        each = left / sum(loads[k] for k in short)
+        full = {k for k in short if each * loads[k] >= backlogs[k]}
+        if not full:
+            exact = [each * loads[k] if k in short else b for k, b in enumerate(backlogs)]
+            break
+        short -= full
+    return shares(capacity, exact)
+
+
 class Register:
     """The record of a join with shards: its configuration, in a store if there is one, and a lock."""
 
     def __init__(self, configuration: Configuration, place: Store | None) -> None:
-        self.configuration, self.place, self._lock = configuration, place, threading.Lock()
+        self.configuration, self._lock = configuration, threading.Lock()
+        self.place = cast("Postgres | None", place)  # no other store has shards
+
+    @contextmanager
+    def making(self) -> Iterator[list[str]]:
+        """Let nobody else make shards of this name before :meth:`create`; yield the names that are taken."""
+        if self.place is None:
+            yield []
+        else:
+            with self.place.making():
+                yield self.place.names()
 
     def create(self) -> bool:
         """Store the record; False if there is one already."""
@@ -64,22 +102,30 @@ class Register:
                 return result
             place = self.place
             try:
-                before, found = place.begin(writes=True), place.configuration()
-                assert found is not None  # begin has found it
-                _, stored = parse(found, place.where, self.configuration.player)
-                wanted, result = work(stored)
-                if wanted != stored:
-                    place.commit(_head(before.version + 1)._replace(configuration=self._text(wanted)))
+                with place.held() as before:
+                    found = place.configuration()
+                    assert found is not None  # its head was found
+                    _, stored = parse(found, place.where, self.configuration.player)
+                    wanted, result = work(stored)
+                    if wanted != stored:
+                        place.commit(_head(before.version + 1)._replace(configuration=self._text(wanted)))
                 self.configuration = wanted
                 return result
             except place.errors as error:
                 raise StoreError(place.explain(error)) from error
-            finally:
-                place.rollback()  # where nothing was committed
 
-    def copy(self) -> Copy:
-        """Return the record as an export has it."""
-        return Copy(self._text(self.change(lambda was: (was, was)))[0], 0, {}, {}, {})
+    def read(self) -> Configuration:
+        """Return the configuration as it is now: another process may have changed it."""
+        return self.change(lambda was: (was, was))
+
+    def keep(self) -> None:
+        """Raise StoreError if the lock under which a change is made has been lost."""
+        if self.place is not None:
+            self.place.keep()
+
+    def copies(self, of_shards: Callable[[], list[Copy]]) -> list[Copy]:
+        """Return the record as an export has it, and copies of the shards, while no process changes capacities."""
+        return self.change(lambda was: (was, [Copy(self._text(was)[0], 0, {}, {}, {}), *of_shards()]))
 
     def _text(self, configuration: Configuration) -> tuple[str, int]:
         text = encode(configuration)

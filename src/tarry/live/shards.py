@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from math import inf, nan
 from typing import Any, Self, TypeVar, cast
@@ -20,10 +20,10 @@ from zlib import crc32
 
 from tarry._version import __version__
 from tarry.checks import as_int
-from tarry.errors import StoreError, Uncertain
+from tarry.errors import StoreError, TarryError, Uncertain
 from tarry.kernel import make_seed
 from tarry.live import batches, outbox
-from tarry.live.base import Found, StoredObject, closed_on_failure, make_or_open
+from tarry.live.base import Found, StoredObject, closed_on_failure, erase, make_or_open
 from tarry.live.batches import Receipt, Receipts, receipts_of
 from tarry.live.books import Books, books_of, merged
 from tarry.live.configuration import SHARDS, WINDOW, Configuration, check_same, encode, parse, settled
@@ -33,7 +33,16 @@ from tarry.live.label_join import LabelJoin, Outcome, Ticket
 from tarry.live.labels import UNSAID
 from tarry.live.logs import check_features
 from tarry.live.outbox import Row
-from tarry.live.register import Register, check_capacity, checked_count, divided, part_of, seed_of, shard_of, shares
+from tarry.live.register import (
+    Register,
+    check_capacity,
+    checked_count,
+    divided,
+    part_of,
+    seed_of,
+    shard_of,
+    shares_by_load,
+)
 from tarry.live.status import Estimate, Load, Status, Waiting, estimate_of, ledger_of, status_from
 from tarry.live.stores import MAIN, POWER, Store, open_store, shard_name
 from tarry.live.transactions import outcome_of
@@ -43,6 +52,7 @@ from tarry.times import PER_SECOND, as_length
 
 T = TypeVar("T")
 AT_ONCE = 16  # transactions of a call: as many as a process has connections
+SHOWN = 20  # ids in a sentence
 CLOSE = 0.05  # of its capacity: a shard that is as near to its share keeps what it has
 
 
@@ -75,24 +85,42 @@ class ShardedJoin(LabelJoin):
         count = checked_count(shards, whole, store)
         whole = whole._replace(seed=make_seed(rng), options=whole.options | {SHARDS: count})
         place = open_store(store, name, durability=durability)
-        with nullcontext() if place is None else closed_on_failure(place), ExitStack() as opened:
+        beside = partial(LabelJoin._find, store, player=whole.player, members=None, durability=durability)
+
+        def is_there() -> bool:
+            """Open the join if there is one of this name; raise Mismatch about another."""
             found = None if place is None else place.configuration()
-            if place is not None and found is not None:
-                plain, stored = parse(found, place.where, whole.player)
-                check_same(plain, whole, with_seed=rng is not None)
-                beside = partial(LabelJoin._find, store, player=whole.player, members=None, durability=durability)
-                self._open_shards(Found(name, plain, stored, place, found, beside))
+            if place is None or found is None:
+                return False
+            plain, stored = parse(found, place.where, whole.player)
+            check_same(plain, whole, with_seed=rng is not None)
+            self._open_shards(Found(name, plain, stored, place, found, beside))
+            return True
+
+        with nullcontext() if place is None else closed_on_failure(place):
+            if is_there():
                 return
-            made: list[LabelJoin] = []
-            for k in range(count):
-                seed, own = None if rng is None else seed_of(whole.seed, k), shard_name(name, k, count)
-                turns = make_or_open(part_of(whole, k), seed, store=store, name=own, durability=durability)
-                made.append(LabelJoin._of(turns))
-                opened.callback(made[-1].close)
             register = Register(whole, place)
-            register.create()  # last, so that whoever finds it finds its shards; somebody may have been faster
-            self._hold(register, made)
-            opened.pop_all()
+            with register.making() as taken, ExitStack() as opened:
+                if is_there():  # somebody was faster
+                    return
+                made: list[LabelJoin] = []
+                for k in range(count):
+                    seed, own = None if rng is None else seed_of(whole.seed, k), shard_name(name, k, count)
+                    turns = make_or_open(part_of(whole, k), seed, store=store, name=own, durability=durability)
+                    made.append(LabelJoin._of(turns))
+                    if own not in taken:
+                        opened.callback(_undo, store, own)
+                    opened.callback(made[-1].close)
+                # Last, so that whoever finds it finds its shards; joins without shards do not wait for this lock.
+                if register.create():
+                    self._hold(register, made)
+                elif is_there():
+                    for one in made:
+                        one.close()
+                else:
+                    raise StoreError(f"{name!r} was made and removed by another process meanwhile: call again")
+                opened.pop_all()
 
     @classmethod
     def _continue(cls, found: Found) -> Self:
@@ -300,6 +328,13 @@ class ShardedJoin(LabelJoin):
     def ack(self, number: int | Iterable[int]) -> int:
         last = self._by_shard(outbox.row_numbers(number, "number"))
         self._shards[0]._check_outbox()
+        given = self._look(lambda tracker: tracker.slots.given)
+        for k, own in last.items():
+            if own > given[k]:
+                asked = own * len(given) + k
+                raise ValueError(
+                    f"row {asked} was not given out yet, so none was acknowledged: acknowledge those you have"
+                )
         self._all([partial(self._shards[k].ack, own) for k, own in last.items()])
         return sum(self._look(outbox.left))
 
@@ -344,7 +379,7 @@ class ShardedJoin(LabelJoin):
         status = self.status()._asdict().items()
         return {
             "version": __version__,
-            "configuration": json.loads(encode(self._register.configuration)),
+            "configuration": json.loads(encode(self._register.read())),
             "is_numbered": False,
             "status": {name: part._asdict() if hasattr(part, "_asdict") else part for name, part in status},
             "tracked": [{"shard": k, **one} for k, part in enumerate(parts) for one in part["tracked"]],
@@ -382,12 +417,12 @@ class ShardedJoin(LabelJoin):
             wanted = settled(was._replace(**changes, options=was.options | options))
             if _size(wanted.capacity) > _size(was.capacity):  # it is said before any shard grows
                 return was._replace(capacity=wanted.capacity), None
-            others: dict[str, Any] = {} if memory is UNSAID else {"memory": part_of(wanted, 0).memory}
+            others = {} if memory is UNSAID else {"memory": part_of(wanted, 0).memory}
             now = self._look(lambda tracker: tracker.configuration.capacity)
             is_whole = capacity is UNSAID or sum(map(_size, now)) == _size(wanted.capacity)
             loads = [1.0 if part is None else float(part) for part in now]
             parts = now if is_whole else divided(wanted.capacity, loads)
-            return wanted, self._reshape(now, parts, others | ({} if window is UNSAID else {"window": window}))
+            return wanted, self._reshape(now, parts, options, others)
 
         # Whoever has said a smaller one in between is overruled.
         while (released := self._register.change(work)) is None:
@@ -395,10 +430,11 @@ class ShardedJoin(LabelJoin):
         return released
 
     def rebalance(self) -> list[Hashable]:
-        """Divide the capacity among shards by what each holds; return the ids that lost their slots.
+        """Divide the capacity among shards so that sums vary least; return the ids that lost their slots.
 
-        A shard's load is the weight that it holds, which is what its pending decisions come to. Slots go by VarOpt's
-        own step, as in :meth:`resize`, and shrink before others grow. Shards within 5 % of their shares stay.
+        A shard's share is as √(decisions so far × weight held), the weight being what its pending decisions come to,
+        and no more than it holds while others lack. Slots go by VarOpt's own step, as in :meth:`resize`, and shrink
+        before others grow. Shards within 5 % of their shares stay.
         """
 
         def work(was: Configuration) -> tuple[Configuration, list[Hashable]]:
@@ -406,29 +442,48 @@ class ShardedJoin(LabelJoin):
             now = [part.configuration.capacity for part in parts]
             if was.capacity is None:
                 return was, []
-            wanted = shares(was.capacity, [1.0 + (part.held if part.held >= 0 else part.tracked) for part in parts])
+            decided = [1.0 + part.sizes.get("total", float(part.rounds)) for part in parts]
+            held = [1.0 + (part.held if part.held >= 0 else part.tracked) for part in parts]
+            wanted = shares_by_load(was.capacity, decided, held)
             is_close = all(abs(one - (has or 0)) <= max(1.0, CLOSE * one) for one, has in zip(wanted, now, strict=True))
             is_whole = sum(map(_size, now)) == was.capacity
-            return was, [] if is_close and is_whole else self._reshape(now, wanted, {})
+            return was, [] if is_close and is_whole else self._reshape(now, wanted, {}, {})
 
         return self._register.change(work)
 
     def _reshape(
-        self, now: Sequence[int | None], wanted: Sequence[int | None], others: dict[str, Any]
+        self, now: Sequence[int | None], wanted: Sequence[int | None], options: dict[str, Any], others: dict[str, Any]
     ) -> list[Hashable]:
-        """Bring shards to other capacities: those that shrink first, so that the sum is never above the whole."""
-        released: list[Hashable] = []
-        sizes = list(zip(self._shards, now, wanted, strict=True))
-        for shard, has, gets in sorted(sizes, key=lambda one: _size(one[1]) <= _size(one[2])):
+        """Bring shards to other capacities: those that shrink first, so that the sum is never above the whole.
+
+        Each makes sure, once it is its turn, that the record's lock is still held: else somebody may divide otherwise.
+        """
+        released, done = list[Hashable](), 0
+        sizes = list(zip(range(len(now)), now, wanted, strict=True))
+        for k, has, gets in sorted(sizes, key=lambda one: _size(one[1]) <= _size(one[2])):
             changes = others if has == gets else others | {"capacity": gets}
-            if changes:
-                released += shard.resize(**changes)
+            if not changes and not options:
+                continue
+            try:
+                released += self._shards[k]._reconfigure(options, self._register.keep, **changes)
+            except Exception as error:
+                if not done:
+                    raise
+                lost = ", ".join(map(repr, released[:SHOWN])) + (", …" if len(released) > SHOWN else "")
+                why = str(error).replace("; nothing was changed", "")  # which is so of this shard alone
+                # Not to be made again unseen: these ids would be missed.
+                raise Uncertain(
+                    f"{done} shards were changed, which took the slots of {len(released)} decisions ({lost or 'none'}; "
+                    f"fate tells of each), and shard {k} and those after it were not: {why}. All together are within "
+                    "the capacity; call again, or rebalance, to give out the rest"
+                ) from error
+            done += 1
         return released
 
     # Copies.
 
     def copy_to(self, store: str | Store, *, name: str = MAIN, durability: str = POWER) -> Self:
-        copies = [self._register.copy(), *self._look(copy_of)]
+        copies = self._register.copies(partial(self._look, copy_of))
         return self._imported(copies, store, name, durability, self._register.configuration.player)
 
     def to_bytes(self) -> bytes:
@@ -439,7 +494,7 @@ class ShardedJoin(LabelJoin):
         raise ValueError("bytes hold one join, not one with shards: call LabelJoin.from_bytes")
 
     def export_lines(self) -> Iterator[dict[str, Any]]:
-        for copy in (self._register.copy(), *self._look(copy_of)):
+        for copy in self._register.copies(partial(self._look, copy_of)):
             yield from lines_of(copy)
 
     @classmethod
@@ -455,16 +510,18 @@ class ShardedJoin(LabelJoin):
         place = open_store(store, name, durability=durability)
         if place is None:
             raise ValueError("a copy goes into a durable store, got 'memory:': give postgresql://")
-        made: list[LabelJoin] = []
-        with ExitStack() as opened, closed_on_failure(place):
+        made, kept = list[LabelJoin](), Register(whole, place)
+        with closed_on_failure(place), kept.making(), ExitStack() as opened:
+            taken = StoreError(f"{place.where} has {name!r} already, so nothing was changed: give another name")
             if place.configuration() is not None:
-                raise StoreError(f"{place.where} has {name!r} already, so nothing was changed: give another name")
+                raise taken
             for k, part in enumerate(parts):
                 own = shard_name(name, k, len(parts))
                 made.append(LabelJoin._imported_alone(part, store, own, durability, player, members))
+                opened.callback(_undo, store, own)
                 opened.callback(made[-1].close)
-            kept = Register(whole, place)
-            kept.create()
+            if not kept.create():
+                raise taken
             opened.pop_all()
         join = cls.__new__(cls)
         join._hold(kept, made)
@@ -474,6 +531,12 @@ class ShardedJoin(LabelJoin):
         for shard in self._shards:
             shard.close()
         self._register.close()
+
+
+def _undo(store: str | Store, name: str) -> None:
+    """Remove a shard that was made for a join which could not be; what made it fail is told, not that this did too."""
+    with suppress(TarryError):
+        erase(store, name)
 
 
 def _load(books: Books) -> Load:

@@ -6,7 +6,7 @@ A server that has hundreds of joins open would else hold a connection for each, 
 from __future__ import annotations
 
 import os
-from threading import Condition, Lock
+from threading import BoundedSemaphore, Condition, Lock
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary, finalize
 
@@ -40,6 +40,7 @@ class Pool:
     def __init__(self, url: str, commit_mode: str) -> None:
         self.process = os.getpid()
         self._url, self._commit_mode = url, commit_mode
+        self.resting = BoundedSemaphore(MOST // 2)  # for whoever holds a connection while it waits for others
         self._idle: list[Connection] = []
         self._lent: WeakSet[Connection] = WeakSet()  # a call that was cut short may never give its own back
         self._coming, self._users, self._change = 0, 0, Condition()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import unquote
 
@@ -16,6 +17,7 @@ from tarry.live.stores import CLOSED, LATER, OLD, PATIENCE, PROCESS, Change, wit
 
 try:
     import psycopg
+    from psycopg.pq import TransactionStatus
 
     from tarry.live.stores.connections import Connection, pool_of
 except ImportError as error:
@@ -161,7 +163,8 @@ class Postgres:
         run = self._ready().execute
         if not self._has_tables:
             self._make_tables()
-        run("BEGIN")
+        if not self._ready().info.transaction_status:  # else it is that of ``making``
+            run("BEGIN")
         try:
             added = run(
                 "INSERT INTO tarry_sessions (name, configuration, checksum) VALUES (%s, %s, %s) "
@@ -183,6 +186,40 @@ class Postgres:
         if found is None:
             raise Missing(f"{self.name!r} is gone from the database")
         return Chunk(HEAD, *found)
+
+    @contextmanager
+    def held(self) -> Iterator[Chunk]:
+        """Hold a transaction that writes while this process makes others; yield the head."""
+        with self._pool.resting:
+            try:
+                head = self.begin(writes=True)
+                self.keep()
+                yield head
+            finally:
+                self.rollback()  # where nothing was committed
+
+    @contextmanager
+    def making(self) -> Iterator[None]:
+        """Hold a lock on a name until :meth:`create`, while this process makes what belongs to it under others."""
+        with self._pool.resting:
+            try:
+                run = self._ready().execute
+                run("BEGIN")
+                self.keep()
+                run("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (_LOCK, self.name))
+                self._has_tables = self._check_tables(must_exist=False)  # others may have made them
+                yield
+            finally:
+                self.rollback()
+
+    def keep(self) -> None:
+        """Let the transaction under way rest as long as it takes; raise StoreError if it has ended, with its locks."""
+        held = self._held
+        if held is not None and held.info.transaction_status is TransactionStatus.INTRANS:
+            with suppress(psycopg.Error):
+                held.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+                return
+        raise StoreError(f"the lock of {self.name!r} is gone, with the connection that held it: call again")
 
     def rollback(self) -> None:
         if self._held is None or self._pool.process != os.getpid():  # else it is the parent's own, with its connection
