@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 
 import pytest
 from fuzz_service import fuzz
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 VALUES = st.recursive(
@@ -124,3 +125,53 @@ def test_ranges_too_wide_or_too_narrow_for_an_estimate(served, join, ends):
     served.call("POST", f"{join}/label", {"labels": [{"id": "a", "label": 1}, {"id": "b", "label": 0}]})
     status, problem = served.call("GET", f"{join}/estimate?{ends}")
     assert (status, problem.get("name")) == (422, "high")
+
+
+PLAYERS = [
+    {"dimension": 2, "rate": 0.5, "capacity": 8},
+    {"dimension": 2, "capacity": 8, "gradient_bound": 1, "domain": "box", "lower": -1, "upper": 1},
+    {"dimension": 2, "feedback": "value", "rate": 0.5, "smoothing": 0.1, "capacity": 4},
+    {"dimension": 2, "capacity": 8, "gradient_bound": 1, "preemption": False, "backlog": 20},
+]
+ODD = [None, True, -1, 0, 1e308, 5e-324, 10**30, 2**63, "", "nan", [], {}, [1], [[1]], {"a": 1}, 1.5]
+ODD += [{"float": "nan"}, {"array": "<f8", "shape": [1], "data": "AAAAAAAA8D8="}, {"type": "VarOpt", "fields": {}}]
+
+
+def places_of(plain, path=()):
+    """The paths of all fields of an export."""
+    found = [path] if path else []
+    for key in plain if isinstance(plain, dict) else ():
+        found += places_of(plain[key], (*path, key))
+    return found
+
+
+def changed(plain, path, value):
+    """A copy of an export with another value at a path."""
+    return plain | {path[0]: changed(plain[path[0]], path[1:], value)} if path else value
+
+
+def test_an_exported_player_with_a_changed_field_is_refused_or_plays(served):
+    players = []
+    for i, body in enumerate(PLAYERS):
+        assert served.call("POST", f"/v1/sessions/p{i}", body)[0] == 201
+        text = served.call("GET", f"/v1/sessions/p{i}/export")[1]
+        found = text if isinstance(text, dict) else json.loads(text.splitlines()[0])
+        players.append(found["configuration"]["player"])
+        rules = {"capacity": 8, "preemption": body.get("preemption", True)}
+        assert served.call("POST", f"/v1/sessions/again{i}", {"player": players[-1], **rules})[0] == 201
+    made = count()
+
+    fields = [(player, path) for player in players for path in places_of(player)]
+
+    @example((players[0], ("fields", "scheduler")), 1)
+    @example((players[1], ("fields", "learner", "fields", "domain", "fields", "lower")), ODD[-2])  # it has two entries
+    @given(st.sampled_from(fields), st.sampled_from(ODD))
+    def check(field, value):
+        player, path = field
+        one = f"/v1/sessions/changed{next(made)}"
+        status, said = served.call("POST", one, {"player": changed(player, path, value), "capacity": 8})
+        assert status in (201, 422), (path, value, said)
+        for verb, body in (("ask", {"id": "a"}), ("tell", {"id": "a", "gradient": [0.5, 0.5]}), ("ask", {"id": "b"})):
+            assert served.call("POST", f"{one}/{verb}", body)[0] in ((200, 422) if status == 201 else (404,))
+
+    check()

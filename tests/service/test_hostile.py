@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import socket
 import time
+from base64 import b64encode
 from contextlib import ExitStack, suppress
 
 import psutil
 import pytest
 from serving import Served
+
+from tarry import LabelJoin
+from tarry.errors import Missing
+from tarry.live.transactions import Turns
+from tarry.service.desk import Desk, Desks
 
 LIMIT = 100_000  # bytes of a body
 
@@ -285,3 +293,47 @@ def test_exports_that_no_one_reads(tmp_path):
         assert len(served.call("GET", "/v1/joins/a/export?payloads=true")[1].splitlines()) == 17
     finally:
         served.stop()
+
+
+def test_names_that_nothing_can_have_are_refused_before_anything_is_kept(rude):
+    for name in ("n" * 60_000, "n" * 129, "-n", "n%00", "n%C3%A9"):
+        for method, rest in (("POST", "/decide"), ("POST", "/fate"), ("POST", ""), ("GET", "/status"), ("DELETE", "")):
+            body = {"capacity": 4} if method == "POST" and not rest else {"ids": []} if method == "POST" else None
+            assert rude.call(method, f"/v1/joins/{name}{rest}", body)[0] == 422
+
+
+def test_nothing_is_kept_of_names_that_are_missing(tmp_path):
+    store = f"sqlite:///{tmp_path / 'a.db'}"
+    LabelJoin(4, store=store, name="a").close()
+
+    async def ask():
+        desks = Desks(store)
+        tried = [desks.find(LabelJoin, name) for name in ("a", *(f"n{i}" for i in range(20)), *["n"] * 5)]
+        found = await asyncio.gather(*tried, return_exceptions=True)
+        assert [type(one) for one in found] == [Desk, *[Missing] * 25]
+        del tried, found
+        gc.collect()
+        assert not desks._opening
+        await desks.close()
+
+    asyncio.run(ask())
+
+
+def test_ids_of_bytes_are_as_short_as_others(rude):
+    for size, status in ((1024, 200), (1027, 422)):
+        id = {"bytes": b64encode(b"x" * size).decode()}
+        assert rude.call("POST", "/v1/joins/a/fate", {"ids": [id]})[0] == status
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_many_fates_are_one_look(monkeypatch, shards):
+    looks = []
+    look = Turns.look
+    monkeypatch.setattr(Turns, "look", lambda *words: looks.append(1) or look(*words))
+    with LabelJoin(4, shards=shards, rng=1) as join:
+        ids = [f"i{k}" for k in range(40)]
+        join.decide_many([None] * 30, ids=ids[:30])
+        one_by_one = [join.fate(id) for id in ids]
+        looks.clear()
+        assert join.fates(ids) == one_by_one
+        assert len(looks) == shards

@@ -12,7 +12,10 @@ import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.request import Request, urlopen
 
 import httpx
@@ -27,7 +30,7 @@ import tarry
 from tarry.client.connection import Connection
 from tarry.client.remote import RemoteJoin
 from tarry.errors import Mismatch, Missing, NotAllowed, StoreError, TarryError, Uncertain
-from tarry.service import desk
+from tarry.service import desk, events
 from tarry.service.settings import settle
 
 HERE = Path(__file__).parents[2]
@@ -61,6 +64,37 @@ def test_metrics_agree_with_the_status(served, join):
     assert found["tarry_request_seconds_count", *route] >= 1
 
 
+def figures(served):
+    """What /metrics says, by the figure's name and the object's."""
+    text = served.call("GET", "/metrics")[1].decode()
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    return {(sample.name, sample.labels["name"]): sample.value for sample in samples if "name" in sample.labels}
+
+
+def test_one_object_that_cannot_be_read_leaves_the_others_readable(tmp_path):
+    served = Served(tmp_path, durability="process")
+    try:
+        for name in ("a", "bad", "worse", "z"):
+            served.call("POST", f"/v1/joins/{name}", {"capacity": 2})
+        served.stop()
+        with closing(sqlite3.connect(tmp_path / "served.db")) as place, place:
+            for name, text in (("bad", '{"kind": "join"}'), ("worse", "{")):
+                found = place.execute("UPDATE tarry_sessions SET configuration = ? WHERE name = ?", (text, name))
+                assert found.rowcount == 1
+        served.start()
+        served.call("POST", "/v1/joins/z/decide", {"id": "d"})
+        status, listed = served.call("GET", "/v1/joins")
+        assert (status, [one["name"] for one in listed["items"]]) == (200, ["a", "bad", "z"])
+        assert [one["status"] is None for one in listed["items"]] == [False, True, False]
+        assert "damaged" in listed["items"][1]["problem"]
+        found = figures(served)
+        assert [found["tarry_readable", name] for name in ("a", "bad", "z")] == [1, 0, 1]
+        # "a" was not asked for since the start: its figures are those of the store.
+        assert (found["tarry_decisions_total", "a"], found["tarry_decisions_total", "z"]) == (0, 1)
+    finally:
+        served.stop()
+
+
 def test_calls_under_way_end_and_new_ones_are_told(tmp_path):
     """A signal ends the server after the calls under way; whoever comes meanwhile gets 503 or no connection."""
     served = Served(tmp_path)
@@ -89,7 +123,7 @@ def test_calls_under_way_end_and_new_ones_are_told(tmp_path):
     assert set(refused) <= {503, "gone"}
     with tarry.LabelJoin.open(served.store, name="a") as join:
         assert len(told) > 20
-        assert all(join.fate(id) is not tarry.Answer.UNKNOWN for id in told)
+        assert tarry.Answer.UNKNOWN not in join.fates(told)
     assert "Traceback" not in served.log()
 
 
@@ -217,6 +251,14 @@ def test_backup_and_restore(tmp_path):
         assert served.call("POST", "/v1/joins/a/decide", {"id": "after"})[0] == 200
     finally:
         served.stop()
+
+
+def test_clients_tell_several_fates_at_once(served, join):
+    served.call("POST", f"{join}/decide", {"id": "a"})
+    with tarry.connect(served.url, token=served.token) as friend:
+        there = friend.open_join(join.rpartition("/")[2])
+        assert there.fates(["b", "a"]) == [there.fate("b"), there.fate("a")]
+        assert there.fates(["a"]) == [tarry.Answer.PENDING]
 
 
 def test_clients_say_what_is_wrong(served, join):
@@ -423,3 +465,43 @@ def test_headers_of_proxies_do_no_harm(tmp_path):
     finally:
         served.stop()
     assert "alert" not in served.log()
+
+
+def test_streams_of_one_object_share_their_looks(monkeypatch):
+    """Twenty streams cost about as many looks as one, and each is told all that happened, once."""
+    looks = []
+    look = events._look
+    monkeypatch.setattr(events, "_look", lambda *words: looks.append(1) or look(*words))
+
+    class Asked:
+        def __init__(self):
+            state = SimpleNamespace(streams=0, guard=SimpleNamespace(is_draining=False))
+            self.app = SimpleNamespace(state=state)
+
+        async def is_disconnected(self):
+            return False
+
+    async def read(place, wanted):
+        told = []
+        async for word in events._stream(Asked(), place, "a"):
+            kind, _, data = word.decode().partition("\ndata: ")
+            if kind == "event: changes":
+                told += [row["id"] for row in json.loads(data)["events"] if row["what"] == "decided"]
+            if len(told) >= wanted:
+                break
+        return told
+
+    async def watched(streams):
+        place = desk.Desk(tarry.LabelJoin(4, rng=1))
+        looks.clear()
+        readers = [asyncio.create_task(read(place, 10)) for _ in range(streams)]
+        for i in range(10):
+            begun = await place.call(partial(place.opened.decide, None, f"d{i}"), [f"d{i}"])
+            place.note("decided", [begun])
+            await asyncio.sleep(0.03)
+        found = await asyncio.wait_for(asyncio.gather(*readers), 10)
+        assert found == [[f"d{i}" for i in range(10)]] * streams
+        await place.close()
+        return len(looks)
+
+    assert asyncio.run(watched(20)) <= asyncio.run(watched(1)) + 2

@@ -86,6 +86,11 @@ class Remote:
         """Return what became of a round."""
         return self._post("fate", {"ids": [plain(id)]}, lambda told: answer_of(told["fates"][0]["fate"]), again=True)
 
+    def fates(self, ids: Any) -> Any:
+        """Return so of several rounds, as one look finds them."""
+        sent = {"ids": plain_ids(ids)}
+        return self._post("fate", sent, lambda told: [answer_of(one["fate"]) for one in told["fates"]], again=True)
+
     def status(self) -> Any:
         """Return rounds, pending, tracked, fates, answers, the health of the weights, and a certificate."""
         return self._get("status", status_of)

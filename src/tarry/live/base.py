@@ -156,6 +156,11 @@ class StoredObject:
         """Return what became of a round: a fate, or UNKNOWN, or LATE where it is forgotten."""
         return self._turns.look(self._tracker.fate, as_id(id))
 
+    def fates(self, ids: Any) -> list[Answer]:
+        """Return so of several rounds (a list of ids, or a frame with a column id), as one look finds them."""
+        names = as_ids(ids)
+        return self._turns.look(lambda: [self._tracker.fate(id) for id in names])
+
     def status(self) -> Status:
         """Return rounds, pending, tracked, fates, answers, the health of the weights, and a certificate."""
         return self._turns.look(status_of, self._tracker)

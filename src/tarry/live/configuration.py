@@ -37,6 +37,7 @@ _ROOMS = (domains, rates, learners, schedulers, tracking)  # whose members a pla
 _FORMER = {**domains.RENAMED, **schedulers.RENAMED, **rates.RENAMED}
 _ELSEWHERE = "own:"  # before the name of a member that is not of this package
 _ABSENT: Any = object()
+_KINDS: dict[Any, Any] = {float: (int, float), Any: (Parameters, np.ndarray)}  # what a field of such a type may hold
 _SHOWN = 6  # entries of an array
 
 
@@ -203,6 +204,9 @@ def built(plain: Any) -> Any:
     """Return the member that a caller wrote as an export has it; raise ValueError for what is none."""
     try:
         made = _built(plain)
+        _check_fields(made)
+        if isinstance(made, Player):
+            made = Player(*made)  # which looks whether its parts fit each other
     except StoreError as error:
         raise ValueError(str(error)) from None
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError) as error:
@@ -210,6 +214,25 @@ def built(plain: Any) -> Any:
     if not isinstance(made, Parameters):
         raise ValueError(f"a member is an object with type and fields, got {brief(plain)}")
     return made
+
+
+def _check_fields(made: Any) -> None:
+    """Raise TypeError or ValueError where a field is not what its class holds; compiled code would trust it."""
+    if not isinstance(made, Parameters):
+        return
+    name = type(made).__name__
+    for field, value in zip(made._fields, made, strict=True):
+        _check_fields(value)
+        hint = made._parameters[field].annotation
+        wanted = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+        kinds = _KINDS.get(wanted, get_origin(wanted) or wanted)
+        is_wrong = isinstance(value, bool) and wanted is not bool
+        if is_wrong or not isinstance(value, kinds) or (isinstance(value, int) and abs(value) >= 1 << 63):
+            raise TypeError(f"{name}.{field} cannot be {brief(value)}")
+        if isinstance(value, np.ndarray):
+            sides = {getattr(made, "dimension", side) for side in value.shape}
+            if value.dtype.kind not in "iuf" or sides != {*value.shape}:
+                raise ValueError(f"{name}.{field} is {value.dtype} of shape {value.shape}")
 
 
 def _array(plain: dict[str, Any]) -> np.ndarray:

@@ -189,6 +189,10 @@ class ShardedJoin(LabelJoin):
     def fate(self, id: Hashable) -> Answer:
         return self._at(id)[1].fate(id)
 
+    def fates(self, ids: Any) -> list[Answer]:
+        names = batches.as_ids(ids)
+        return self._spread(names, lambda _, shard, places: shard.fates(_picked(places, names)))
+
     def steps(self, row: Row) -> list[float]:
         return self._at(row.id)[1].steps(row)
 

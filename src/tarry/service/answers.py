@@ -215,7 +215,8 @@ class Entry(BaseModel):
 
     name: str
     kind: str
-    status: Status | None = Field(description="Null where it was not asked for.")
+    status: Status | None = Field(description="Null where it was not asked for, or cannot be told.")
+    problem: str | None = Field(None, description="Why it cannot be told.")
 
 
 class Overview(BaseModel):

@@ -19,13 +19,14 @@ from starlette.middleware.cors import CORSMiddleware
 
 from tarry._version import __version__
 from tarry.errors import Missing
-from tarry.live import LabelJoin, Status
+from tarry.live import LabelJoin, Session
 from tarry.live.stores import stored_names
-from tarry.service.desk import Desk, Desks
+from tarry.service.desk import MOST_OPEN, Desks
 from tarry.service.events import events
 from tarry.service.guard import Guard
 from tarry.service.joins import joins
 from tarry.service.metrics import Metrics
+from tarry.service.objects import status_or_problem, stored_objects
 from tarry.service.pages import add_console
 from tarry.service.planner import planner
 from tarry.service.problems import COME_AGAIN, Problem, Refusal, answer_to
@@ -105,16 +106,11 @@ def _drain_at_the_end(guard: Guard) -> None:
 async def show_metrics(request: Request) -> Response:
     """Figures for Prometheus."""
     state, found = request.app.state, {}
-    for (kind, name), _ in state.desks:
+    # From the store, so that all workers tell the same, and no more than can be open at once: the newest.
+    for kind, name in (await stored_objects(state.desks, LabelJoin, Session))[-MOST_OPEN:]:
         with suppress(Missing):  # deleted
-            found[kind._kind, name] = await state.desks.using(kind, name, _figures)
+            found[kind._kind, name] = (await status_or_problem(state.desks, kind, name))["status"]
     return Response(state.metrics.text(found), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-
-async def _figures(desk: Desk) -> tuple[int | None, Status]:
-    opened: Any = desk.opened
-    status = await desk.call(opened.status)  # which first reads what others have changed
-    return opened.capacity, status
 
 
 def _add_open_routes(app: FastAPI) -> None:

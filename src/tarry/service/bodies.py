@@ -11,7 +11,7 @@ from tarry.live.configuration import MISSING
 
 MOST_ROWS = 10_000  # of one request
 MOST_ENTRIES = 10_000  # of a play
-LONGEST_ID = 1024  # letters
+LONGEST_ID = 1024  # letters or bytes
 # Spelled out: \w has letters of every script to Python, and those of ASCII to readers of the description.
 NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.:@ -]{0,127}$"
 
@@ -19,7 +19,7 @@ NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.:@ -]{0,127}$"
 class Bytes(TypedDict):
     """An id of bytes, in base64."""
 
-    bytes: StrictStr
+    bytes: Annotated[StrictStr, Field(max_length=4 * -(-LONGEST_ID // 3))]
 
 
 # A bound keeps numbers to what every JSON reader takes apart; the library's own is 2¹⁰²⁴.

@@ -27,6 +27,7 @@ _logger = logging.getLogger("tarry.service")
 _END: Any = None  # in place of a call: the thread ends
 LARGEST_GROUP = 512  # calls in one transaction
 MOST_WAITING = 10_000  # calls; beyond it callers are asked to come again
+MOST_OPEN = 256  # desks
 HISTORY = 1024  # answers that the timeline shows
 _MOST_TIMES = 100_000  # moments of decisions that are kept
 
@@ -153,7 +154,7 @@ class Desk:
 class Desks:
     """Desks by kind and name; the one that was used longest ago is closed where too many are open."""
 
-    def __init__(self, store: str, *, most: int = 256, durability: str = POWER, **options: Any) -> None:
+    def __init__(self, store: str, *, most: int = MOST_OPEN, durability: str = POWER, **options: Any) -> None:
         self.store, self._most, self._durability, self._options = store, most, durability, options
         self._open: OrderedDict[tuple[type[StoredObject], str], Desk] = OrderedDict()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # of names, while they are used

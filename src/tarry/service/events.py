@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
+from math import inf
 from time import monotonic, time
 from typing import Annotated, Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from fastapi import Query, Request
 from fastapi.responses import Response, StreamingResponse
@@ -28,6 +30,7 @@ _OTHERS = 0.5  # seconds between two looks at what other processes have changed
 _ALIVE = 15.0  # seconds without a word after which a comment is sent
 _MOST = 500  # rows of one event
 _MOST_SLOTS = 2000  # beyond it calls of other processes are told by the status alone
+_ELSEWHERE = "elsewhere"  # in place of a call: what other processes have done since the look before
 _MOST_STREAMS = 100  # of one process
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {"description": "Events `status` and `changes`.", "content": {MEDIA: {"schema": {"type": "string"}}}}
@@ -58,41 +61,73 @@ async def watch(request: Request, join: _Name = None, session: _Name = None) -> 
 
 async def _stream(request: Request, desk: Desk, name: str) -> AsyncIterator[bytes]:
     guard, token = request.app.state.guard, request.scope["tarry"].token
-    seen, looked, spoke, said = 0, 0.0, monotonic(), b""
-    before: _Found | None = None
+    feed = _feeds.get(desk) or _feeds.setdefault(desk, _Feed(desk, name))
+    seen, spoke, said = 0, monotonic(), b""
     request.app.state.streams += 1
     try:
         while not guard.is_draining and not await request.is_disconnected():
             if not guard.still_permits(token, READ, name):
                 return  # who asks again is told why
-            now, words = monotonic(), []
-            if desk.last != seen or now - looked > _OTHERS:
-                looked = now
-                try:
-                    facts, found = await _look(desk, name, before)
-                except (Missing, Refusal):
-                    return  # it was deleted, or closed to make room: who still wants it asks again
-                except StoreError:  # the store is away, and the next look will tell
-                    await asyncio.sleep(_OTHERS)
-                    continue
-                # Calls of this process that the look has found are noted by now, for they were made before it.
-                noted = [event for event in desk.history if event.number > seen]
-                others = _elsewhere(desk, before, found, noted)
-                seen, before, text = desk.last, found, to_json(plain(facts), inf_nan_mode="null")
-                if text != said:
-                    said = text
-                    words.append(b"event: status\ndata: " + text + b"\n\n")
-                if others or noted:
-                    told = to_json(plain(_changes(noted, others)), inf_nan_mode="null")
-                    words.append(b"event: changes\ndata: " + told + b"\n\n")
-            if not words and now - spoke > _ALIVE:
+            try:
+                await feed.look()
+            except (Missing, Refusal):
+                return  # it was deleted, or closed to make room: who still wants it asks again
+            except StoreError:  # the store is away, and the next look will tell
+                await asyncio.sleep(_OTHERS)
+                continue
+            words = [] if feed.status == said else [b"event: status\ndata: " + feed.status + b"\n\n"]
+            words += feed.changes_since(seen)
+            seen, said = feed.seen, feed.status
+            if not words and monotonic() - spoke > _ALIVE:
                 words.append(b": alive\n\n")
             for word in words:
-                spoke = now
+                spoke = monotonic()
                 yield word
             await asyncio.sleep(PAUSE)
     finally:
         request.app.state.streams -= 1
+
+
+class _Feed:
+    """What all streams of an object send: one of them looks, and the others send what it has found."""
+
+    def __init__(self, desk: Desk, name: str) -> None:
+        self._desk, self._name = desk, name
+        self._turn, self._looked = asyncio.Lock(), -inf
+        self._before: _Found | None = None
+        self._changes: dict[int, list[bytes]] = {}  # since the last look, by the event before the first of them
+        self.seen, self.status = 0, b""  # the last event that the look has found, and the status
+
+    async def look(self) -> None:
+        """Look at the object, if nobody has just done so and there may be something new."""
+        async with self._turn:
+            desk, now = self._desk, monotonic()
+            if now - self._looked < (PAUSE if desk.last != self.seen else _OTHERS):
+                return
+            try:
+                facts, found = await _look(desk, self._name, self._before)
+            except StoreError as error:
+                if not isinstance(error, Missing):  # the store is away: the others need not find out one by one
+                    self._looked = monotonic()
+                raise
+            # Calls of this process that the look has found are noted by now, for they were made before it.
+            noted = [event for event in desk.history if event.number > self.seen]
+            others = _elsewhere(desk, self._before, found, noted)
+            if others:
+                desk.note(_ELSEWHERE, others)
+            self.status = to_json(plain(facts), inf_nan_mode="null")
+            self.seen, self._before, self._looked, self._changes = desk.last, found, now, {}
+
+    def changes_since(self, seen: int) -> list[bytes]:
+        """Return the calls after an event, up to the last look, as an event to send; none where there are none."""
+        if seen not in self._changes:
+            noted = [event for event in self._desk.history if seen < event.number <= self.seen]
+            told = to_json(plain(_changes(noted)), inf_nan_mode="null") if noted else b""
+            self._changes[seen] = [b"event: changes\ndata: " + told + b"\n\n"] if told else []
+        return self._changes[seen]
+
+
+_feeds: WeakValueDictionary[Desk, _Feed] = WeakValueDictionary()  # as long as somebody streams
 
 
 class _Found(NamedTuple):
@@ -117,7 +152,8 @@ async def _look(desk: Desk, name: str, before: _Found | None) -> tuple[dict[str,
         new = 0 if before is None else min(rounds - before.rounds, _MOST)
         newest = opened.ledger(new)["last"][::-1] if new > 0 else []
         gone = [] if before is None else [id for id in before.waiting if id not in waiting]
-        return _Found(waiting, rounds, newest, {id: opened.fate(id).name.lower() for id in gone})
+        fates = opened.fates(gone) if gone else []
+        return _Found(waiting, rounds, newest, {id: one.name.lower() for id, one in zip(gone, fates, strict=True)})
 
     return facts, await desk.call(work)
 
@@ -156,9 +192,9 @@ def _key(id: Any) -> str:
     return repr(id)
 
 
-def _changes(noted: list[Event], others: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+def _changes(noted: list[Event]) -> dict[str, Any]:
     """Return calls as rows, the newest ones where there are many, and how many were left out."""
-    rows = [*others, *(row for event in noted for row in _rows_of(event))]
+    rows = [row for event in noted for row in _rows_of(event)]
     forgotten = sum(event.rows - len(event.answers) for event in noted)
     return {"events": rows[-_MOST:], "left_out": max(0, len(rows) - _MOST) + forgotten}
 
@@ -182,6 +218,7 @@ def _labelled(outcome: Any) -> list[dict[str, Any]]:
 
 
 _READ: dict[str, Any] = {
+    _ELSEWHERE: lambda row: [row],
     "decided": _decided,
     "labelled": _labelled,
     "advanced": lambda row: [

@@ -21,7 +21,7 @@ from tarry.planning.policies import free_scheduler
 from tarry.players.recommended import choose_for_join
 from tarry.service import answers, bodies
 from tarry.service.desk import Desk
-from tarry.service.objects import Name, add_shared, begun, check_name, column, ids_of, noted
+from tarry.service.objects import Name, add_shared, begun, column, ids_of, noted, tried
 from tarry.service.routing import READING, WRITING, answer, desk_of, desks_of, needs, router_of
 from tarry.service.tokens import ADMIN, READ, WRITE
 
@@ -77,7 +77,6 @@ def _slim(row: Row) -> Row:
 @joins.post("/{name}", response_model=answers.Made, responses={**WRITING, **_CREATED}, openapi_extra=needs(ADMIN))
 async def make_join(request: Request, name: Name, body: bodies.NewJoin) -> Response:
     """Make a join, or find that the same one is there."""
-    check_name(name)
     desks = desks_of(request)
     chosen = await asyncio.to_thread(_scheduler, body)  # without preemption a second or more for a large capacity
     make = partial(LabelJoin, body.capacity, scheduler=chosen, rng=body.seed, **body.rules())
@@ -90,7 +89,13 @@ async def make_join(request: Request, name: Name, body: bodies.NewJoin) -> Respo
 def _scheduler(body: bodies.NewJoin) -> Any:
     """Return the scheduler that is wanted."""
     if isinstance(body.scheduler, dict):
-        return built(body.scheduler)
+        made = built(body.scheduler)
+        with tried("scheduler"):
+            join = LabelJoin(body.capacity, scheduler=made, rng=0, **body.rules() | {"shards": 1})
+            ticket = join.decide(delay=1 if body.information == "clairvoyant" else None)
+            join.label(ticket.id, 0.0)
+            join.status()
+        return made
     if body.scheduler is None:
         return choose_for_join(body.capacity, body.backlog, preemption=body.preemption, shards=body.shards)
     return free_scheduler(body.scheduler)

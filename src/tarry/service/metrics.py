@@ -10,8 +10,6 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from tarry.live import Status
-
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 _SHARED = "PROMETHEUS_MULTIPROC_DIR"  # where several workers put their figures together
@@ -48,8 +46,8 @@ class Metrics:
             found = self._known[route, method, status] = self._requests.labels(route, method, status)
         found.observe(seconds)
 
-    def text(self, statuses: dict[tuple[str, str], tuple[int | None, Status]]) -> bytes:
-        """Return all figures, with those of these objects, by kind and name."""
+    def text(self, statuses: dict[tuple[str, str], dict[str, Any] | None]) -> bytes:
+        """Return all figures, with those of these objects, by kind and name; None for one that cannot be read."""
         if _SHARED in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
@@ -61,7 +59,7 @@ class Metrics:
 class _Objects(CollectorRegistry):
     """What joins and sessions say of themselves: counts from their stores, the same whichever process is asked."""
 
-    def __init__(self, statuses: dict[tuple[str, str], tuple[int | None, Status]]) -> None:
+    def __init__(self, statuses: dict[tuple[str, str], dict[str, Any] | None]) -> None:
         super().__init__()
         self._statuses = statuses
 
@@ -71,6 +69,7 @@ class _Objects(CollectorRegistry):
         answers = CounterMetricFamily("tarry_answers", "Calls by what they were answered.", labels=[*label, "answer"])
         fates = GaugeMetricFamily("tarry_fates", "Rounds by fate.", labels=[*label, "fate"])
         labels = CounterMetricFamily("tarry_labels", "Labels and feedback that were used.", labels=label)
+        readable = GaugeMetricFamily("tarry_readable", "1, or 0 where its status cannot be told.", labels=label)
         gauges = {
             "tracked": "Slots taken.",
             "capacity": "Slots there are.",
@@ -81,22 +80,26 @@ class _Objects(CollectorRegistry):
             "warnings": "Sentences of warning.",
         }
         families = {name: GaugeMetricFamily(f"tarry_{name}", text, labels=label) for name, text in gauges.items()}
-        for key, (capacity, status) in self._statuses.items():
-            rounds.add_metric(key, status.rounds)
-            labels.add_metric(key, status.fates["used"])
-            for word, number in status.answers.items():
+        for key, status in self._statuses.items():
+            readable.add_metric(key, status is not None)
+            if status is None:
+                continue
+            rounds.add_metric(key, status["rounds"])
+            labels.add_metric(key, status["fates"]["used"])
+            for word, number in status["answers"].items():
                 answers.add_metric([*key, word], number)
-            for word, number in status.fates.items():
+            for word, number in status["fates"].items():
                 fates.add_metric([*key, word], number)
+            weights, capacity = status["weights"], status["capacity"]
             figures = {
-                "tracked": status.tracked,
+                "tracked": status["tracked"],
                 "capacity": float("inf") if capacity is None else capacity,
-                "pending": status.pending,
-                "weight_mean": status.weights.mean,
-                "weight_max": status.weights.max,
-                "effective_sample_size": status.weights.effective_sample_size,
-                "warnings": len(status.warnings),
+                "pending": status["pending"],
+                "weight_mean": weights.mean,
+                "weight_max": weights.max,
+                "effective_sample_size": weights.effective_sample_size,
+                "warnings": len(status["warnings"]),
             }
             for name, figure in figures.items():
                 families[name].add_metric(key, figure)
-        yield from (rounds, labels, answers, fates, *families.values())
+        yield from (readable, rounds, labels, answers, fates, *families.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
+import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -13,7 +13,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic_core import to_json
 
-from tarry.errors import Missing
+from tarry.errors import ArgumentError, Missing
 from tarry.live.base import StoredObject, stored_kind
 from tarry.live.encoding import as_id
 from tarry.live.label_join import Ticket
@@ -22,11 +22,12 @@ from tarry.live.stores import stored_names
 from tarry.service import answers, bodies
 from tarry.service.bodies import NAME
 from tarry.service.desk import Desk, Desks
-from tarry.service.problems import Refusal
+from tarry.service.problems import DEFECT, Refusal, as_refusal, is_ours
 from tarry.service.routing import READING, WRITING, answer, desk_of, desks_of, needs
 from tarry.service.tokens import ADMIN, READ, WRITE
 
 Name = Annotated[str, Path(pattern=NAME, description="The name of the join or session.", examples=["clicks"])]
+_logger = logging.getLogger("tarry.service")
 _NDJSON = "application/x-ndjson"
 _LINES: dict[int | str, dict[str, Any]] = {
     200: {"description": "A line of JSON each: what it is, then the tracked rounds.", "content": {_NDJSON: {}}}
@@ -48,13 +49,12 @@ def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> Non
     ) -> Response:
         """List those in the store, oldest first, with their status."""
         token, desks = request.scope["tarry"].token, desks_of(request)
-        names = [name for name in await _names(desks, kind) if token.allows(READ, name)]
-        listed = names[after : after + limit]
+        names = [name for _, name in await stored_objects(desks, kind) if token.allows(READ, name)]
         items = []
-        for name in listed:
+        for name in names[after : after + limit]:
             with suppress(Missing):  # deleted since the names were read
-                said = await desks.using(kind, name, partial(status_facts, name=name)) if status else None
-                items.append({"name": name, "kind": word, "status": said})
+                said = await status_or_problem(desks, kind, name) if status else {"status": None}
+                items.append({"name": name, "kind": word, **said})
         rest = after + limit if len(names) > after + limit else None
         return answer({"items": items, "next": rest})
 
@@ -67,8 +67,8 @@ def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> Non
     async def fate(request: Request, name: Name, body: bodies.IdList) -> Response:
         """Tell what has become of these ids."""
         desk, ids = await desk_of(request, kind, name), ids_of(body.ids)
-        fates = await desk.call(lambda: [{"id": id, "fate": desk.opened.fate(id)} for id in ids])
-        return answer({"fates": fates})
+        fates = await desk.call(partial(desk.opened.fates, ids), ids)
+        return answer({"fates": [{"id": id, "fate": fate} for id, fate in zip(ids, fates, strict=True)]})
 
     @router.get("/{name}/ledger", response_model=answers.Ledger, responses=READING, openapi_extra=needs(READ))
     async def ledger(
@@ -121,16 +121,40 @@ def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> Non
         route.__doc__ = f"{route.__doc__} ({example})"
 
 
-async def _names(desks: Desks, kind: type[StoredObject]) -> list[str]:
-    """Return the names of the objects of a kind, oldest first."""
+async def stored_objects(desks: Desks, *kinds: type[StoredObject]) -> list[tuple[type[StoredObject], str]]:
+    """Return the objects of these kinds by kind and name, oldest first; one whose record cannot be read is left out."""
+    known, words = {name: kind for (kind, name), _ in desks}, {kind._kind: kind for kind in kinds}
 
-    def listed() -> list[str]:
+    def kind_of(name: str) -> type[StoredObject] | None:
         try:
-            return [name for name in stored_names(desks.store) if stored_kind(desks.store, name) == kind._kind]
+            return known.get(name) or words.get(stored_kind(desks.store, name) or "")
+        except (ValueError, LookupError, TypeError) as error:
+            _logger.warning("an object cannot be read", extra={"facts": {"name": name, "why": str(error)}})
+            return None
+
+    def listed() -> list[tuple[type[StoredObject], str]]:
+        try:
+            found = [(kind_of(name), name) for name in stored_names(desks.store)]
         except Missing:  # nothing was made yet
             return []
+        return [(kind, name) for kind, name in found if kind in kinds]
 
     return await asyncio.to_thread(listed)
+
+
+async def status_or_problem(desks: Desks, kind: type[StoredObject], name: str) -> dict[str, Any]:
+    """Return the status of an object among others; where it cannot be told, why: the others are told all the same.
+
+    Raise Missing where it was deleted.
+    """
+    try:
+        return {"status": await desks.using(kind, name, partial(status_facts, name=name))}
+    except Missing:
+        raise
+    except Exception as error:
+        if not is_ours(error):
+            _logger.exception("a status failed", extra={"facts": {"name": name}})
+        return {"status": None, "problem": as_refusal(error).detail if is_ours(error) else DEFECT}
 
 
 async def status_facts(desk: Desk, name: str) -> dict[str, Any]:
@@ -200,9 +224,12 @@ def receipts(desk: Desk, what: str, told: Any, key: str = "") -> Response:
     return noted(desk, what, [{"id": id, "status": status, "weight": weight} for id, status, weight in rows], key)
 
 
-def check_name(name: str) -> None:
-    """Raise Refusal for a name that cannot be made."""
-    if not re.fullmatch(NAME, name):
-        raise Refusal(
-            422, f"a name has 1 to 128 of A-Z, a-z, 0-9, _ . : @ - and blanks, got {name[:80]!r}", name="name"
-        )
+@contextmanager
+def tried(word: str) -> Iterator[None]:
+    """Raise ValueError where a member that a caller wrote out cannot play."""
+    try:
+        yield
+    except ArgumentError:
+        raise  # it says what is wrong
+    except Exception as error:
+        raise ValueError(f"this {word} cannot play: {error}; give one as an export has it") from error

@@ -30,6 +30,7 @@ _TITLES = {
     500: "Something is broken here",
     503: "Not now",
 }
+DEFECT = "this is a defect of the server; its log says more"
 _KINDS = frozenset(("single", "batch", "str", "int", "float", "bool", "Bytes"))  # of unions
 _LONG = 2000  # letters of a sentence that are sent
 

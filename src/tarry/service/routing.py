@@ -20,13 +20,15 @@ from starlette.requests import ClientDisconnect
 
 from tarry.live.base import StoredObject
 from tarry.live.plain import plain
+from tarry.service.bodies import NAME
 from tarry.service.desk import Desk, Desks, Gone
-from tarry.service.problems import MEDIA, Refusal, answer_to, is_ours
+from tarry.service.problems import DEFECT, MEDIA, Refusal, answer_to, is_ours
 from tarry.service.tokens import Token
 
 _logger = logging.getLogger("tarry.service")
 JSON = "application/json"
 SCHEME = "token"
+_is_name = re.compile(NAME).fullmatch
 _LEAST_COMPRESSED = 1024  # bytes
 _REFUSALS = {
     400: "The body is not JSON.",
@@ -72,6 +74,7 @@ class Guarded(APIRoute):
         async def handle(request: Request) -> Response:
             state = request.scope["tarry"]
             try:
+                check_name(request.path_params.get("name"))
                 if not (is_own and state.token.reaches(scope)):
                     permit(request, scope, request.path_params.get("name"))
                 try:
@@ -83,7 +86,7 @@ class Guarded(APIRoute):
             except Exception as error:
                 if not is_ours(error):
                     _logger.exception("a request failed", extra={"facts": {"request_id": state.id}})
-                    error = Refusal(500, "this is a defect of the server; its log says more")
+                    error = Refusal(500, DEFECT)
                 return answer_to(error, state.id)
 
         self.answer = handle
@@ -151,6 +154,14 @@ async def _body_of(request: Request) -> bytes:
         raise Refusal(400, "the connection ended before the body did", {"connection": "close"}) from None
     except TimeoutError:
         raise Refusal(408, "the body did not come in time: send it again", {"connection": "close"}) from None
+
+
+def check_name(name: str | None) -> None:
+    """Raise Refusal for a name that nothing can have, before anything is kept of it."""
+    if name is not None and not _is_name(name):
+        raise Refusal(
+            422, f"a name has 1 to 128 of A-Z, a-z, 0-9, _ . : @ - and blanks, got {name[:80]!r}", name="name"
+        )
 
 
 def permit(request: Request, scope: str, name: str | None) -> None:

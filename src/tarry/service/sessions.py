@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 from fastapi import Request
 from fastapi.responses import Response
 
@@ -18,10 +19,10 @@ from tarry.live.session import rounds_of
 from tarry.players.described import describe_player, make_domain
 from tarry.players.recommended import Recommendation, choose_scheduler
 from tarry.service import answers, bodies
-from tarry.service.objects import Name, add_shared, begun, check_name, column, ids_of, receipts
+from tarry.service.objects import Name, add_shared, begun, column, ids_of, receipts, tried
 from tarry.service.routing import WRITING, answer, desk_of, desks_of, needs, router_of
 from tarry.service.tokens import ADMIN, READ, WRITE
-from tarry.tracking import as_player
+from tarry.tracking import Player, as_player
 
 sessions = router_of("/v1/sessions", "sessions")
 _CREATED: dict[int | str, dict[str, Any]] = {201: {"description": "Made.", "model": answers.MadeSession}}
@@ -72,13 +73,13 @@ async def points(request: Request, name: Name, body: bodies.OneId) -> Response:
 )
 async def make_session(request: Request, name: Name, body: bodies.NewSession) -> Response:
     """Make a session, or find that the same one is there; tell the player that was chosen."""
-    check_name(name)
-    chosen = await asyncio.to_thread(_chosen, body)  # without preemption a second or more for a large capacity
     rules: dict[str, Any] = {"capacity": body.capacity, "information": body.information, "preemption": body.preemption}
     bounds = {word: getattr(body, word) for word in _BOUNDS[:2] if getattr(body, word) is not None}
     if body.player is not None and body.strong_convexity is not None:  # else it is the recommendation's
         bounds["strong_convexity"] = body.strong_convexity
-    make = partial(Session, chosen.player, rng=body.seed, memory=body.memory, **rules, **bounds)
+    rules |= {"memory": body.memory} | bounds
+    chosen = await asyncio.to_thread(_chosen, body, rules)  # without preemption a second or more for a large capacity
+    make = partial(Session, chosen.player, rng=body.seed, **rules)
     desk, is_new = await desks_of(request).make(Session, name, make)
     rounds = (await desk.call(desk.opened.status)).rounds
     members = {"learner": type(chosen.learner).__name__, "scheduler": type(chosen.scheduler).__name__}
@@ -87,15 +88,31 @@ async def make_session(request: Request, name: Name, body: bodies.NewSession) ->
     return answer(said | {"reason": chosen.reason, "is_proved": chosen.is_proved}, 201 if is_new else 200)
 
 
-def _chosen(body: bodies.NewSession) -> Recommendation:
-    """Return the player that is wanted."""
+def _chosen(body: bodies.NewSession, rules: dict[str, Any]) -> Recommendation:
+    """Return the player that is wanted; one that was written out has played a round under these rules."""
     if body.player is not None:
-        return Recommendation(as_player(built(body.player)), "the player you gave; no bound is claimed for it", False)
+        player = as_player(built(body.player))
+        _try_out(player, rules)
+        return Recommendation(player, "the player you gave; no bound is claimed for it", False)
     shape = body.model_dump(include={"radius", "lower", "upper", "scale"})
     place = make_domain(body.domain, body.dimension, **shape)
     tracking = choose_scheduler(body.capacity, body.backlog, preemption=body.preemption)
     known = {"capacity", "information", "preemption", "backlog", "rate", "smoothing", "feedback", *_BOUNDS}
     return describe_player(place, tracking, **body.model_dump(include=known))
+
+
+def _try_out(player: Player, rules: dict[str, Any]) -> None:
+    """Play in memory; raise ValueError where that fails, for whoever asks later would be told of a defect."""
+    with tried("player"):
+        session, learner = Session(player, rng=0, **rules), player.learner
+        known = dict[str, Any]({"delay": 1} if rules["information"] == "clairvoyant" else {})
+        known |= {"context": [0.0] * learner.contexts} if learner.contexts else {}
+        session.ask("a", **known)
+        session.points("a")
+        session.tell("a", **{session.takes.feedback: [0.5] * session.takes.size})
+        if not np.isfinite(cast(Any, session.ask("b", **known).play)).all():
+            raise ValueError("what it plays is not finite")
+        session.status()
 
 
 add_shared(sessions, Session, "session")

@@ -92,8 +92,9 @@ function listing(kind, items) {
   const columns = [["Name"], ["Slots held", "number"], [isJoin ? "Decisions" : "Rounds", "number"], ["Used", "number"], ["Pending", "number"]];
   if (isJoin) columns.push(["Mean label (95 %)", "number"], ["Seen only", "number"]);
   columns.push(["Warnings", "number"]);
-  const rows = items.map(({ name, status }) => {
+  const rows = items.map(({ name, status, problem }) => {
     const link = element("a", { href: `#/${kind}/${encodeURIComponent(name)}` }, name);
+    if (!status) return [link, problem, ...columns.slice(2).map(() => "–")];
     const held = `${count(status.tracked)} of ${status.capacity === null ? "any" : count(status.capacity)}`;
     const row = [link, held, count(status.rounds), percent(status.rounds ? status.fates.used / status.rounds : null), count(status.pending)];
     if (isJoin) row.push(interval(status.estimate), decimal(status.estimate?.naive));
