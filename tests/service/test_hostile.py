@@ -313,7 +313,7 @@ def test_nothing_is_kept_of_names_that_are_missing(tmp_path):
         assert [type(one) for one in found] == [Desk, *[Missing] * 25]
         del tried, found
         gc.collect()
-        assert not desks._opening
+        assert not desks._locks
         await desks.close()
 
     asyncio.run(ask())

@@ -475,8 +475,9 @@ def test_streams_of_one_object_share_their_looks(monkeypatch):
 
     class Asked:
         def __init__(self):
-            state = SimpleNamespace(streams=0, guard=SimpleNamespace(is_draining=False))
-            self.app = SimpleNamespace(state=state)
+            guard = SimpleNamespace(is_draining=False, still_permits=lambda *_: True)
+            self.app = SimpleNamespace(state=SimpleNamespace(streams=0, guard=guard))
+            self.scope = {"tarry": SimpleNamespace(token=None)}
 
         async def is_disconnected(self):
             return False
