@@ -322,7 +322,13 @@ class ShardedJoin(LabelJoin):
     def rows(self, after: int | Iterable[int] | None = None, limit: int | None = None) -> list[Row]:
         most = None if limit is None else as_int(limit, "limit")
         last = self._by_shard(outbox.row_numbers(after, "after"))
-        found = self._all([partial(shard.rows, last.get(k), most) for k, shard in enumerate(self._shards)])
+        try:
+            found = self._all([partial(shard.rows, last.get(k), most) for k, shard in enumerate(self._shards)])
+        except ValueError as error:  # which speaks of a shard's own count
+            raise ValueError(
+                f"after={after!r} is before rows that were acknowledged, or after all that were given out: give the "
+                "numbers of your last rows, one of each shard, or nothing, for all that are not acknowledged"
+            ) from error
         return sorted(self._rows_of(found), key=lambda row: row.number)[:most]
 
     def ack(self, number: int | Iterable[int]) -> int:

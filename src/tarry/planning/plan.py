@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LARGEST_SATURATION = 0.01  # of rounds: what a calibrated scheduler may refuse
 ALL_BUT_EQUAL = 0.02  # of effective sample size: below what replays can tell apart
 UNEVEN = 1.15  # times what another quarter sees: then a plan is no guide to the next log
-SHORT = 3  # mean delays: quarters no longer than these say nothing of a trend
+DELAYS = 3  # on average: quarters no longer than so many say nothing of a trend
 SHORT = 40  # decisions: of fewer a quarter says nothing
 AMPLE = 8  # slots for each round of the largest backlog: there also the paper's coin is 1
 
@@ -105,7 +105,7 @@ class Plan:
         """What a reader should know before trusting the numbers."""
         found = list(self.backlog.warnings)
         # A quarter of a few delays has hardly an answer of its own.
-        is_long = self.backlog.horizon > 4 * SHORT * self.backlog.mean_delay
+        is_long = self.backlog.horizon > 4 * DELAYS * self.backlog.mean_delay
         if self.tried is not None and is_long and max(self.quarters) > UNEVEN * min(self.quarters):
             steps = np.diff(self.quarters)
             is_trend = bool(np.all(steps > 0) or np.all(steps < 0))
