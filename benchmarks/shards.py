@@ -144,5 +144,5 @@ def _costs(quick: bool) -> Figure:
 
 ROWS = [Row("shards server over client, a decision", inf, _costs)] + [
     Row(f"shards 16 against 1, {clients} clients", held, partial(_with_clients, clients), at_least=True)
-    for clients, held in zip(CLIENTS, (0.8, 0.9, 1.4, 1.4), strict=True)
+    for clients, held in zip(CLIENTS, (0.8, 1.2, 1.4, 1.4), strict=True)
 ]
