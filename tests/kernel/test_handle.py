@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tarry.kernel.compile import handle, live_entry
+from tarry.kernel.compile import entry, handle
 
 
 class Pair(NamedTuple):
@@ -15,7 +15,7 @@ class Pair(NamedTuple):
     factor: float
 
 
-@live_entry
+@entry
 def add(box, i, amount):
     """Add to one number; return it times the factor."""
     box.body.numbers[i] += amount

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tarry.kernel import entry, step
-from tarry.kernel.compile import live_entry
 from tarry.kernel.heap import Heap, make_heap, push
 from tarry.kernel.views import learn_slots, replica, replicate, stack, view
 
@@ -58,7 +57,7 @@ def change_all(states):
         change(view(states, i), float(i + 1))
 
 
-@live_entry
+@entry
 def change_one(states, i):
     change(view(states, i), 7.0)
 

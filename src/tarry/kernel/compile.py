@@ -253,9 +253,8 @@ class Compiled:
 class Entry:
     """A compiled function called from Python, with one dispatcher per set of sources."""
 
-    def __init__(self, function: Callable[..., Any], counts_references: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self._options = {**OPTIONS, "_nrt": counts_references}
         self._compiled: dict[Fingerprint | None, Compiled] = {}
         self.__doc__ = function.__doc__
 
@@ -266,7 +265,7 @@ class Entry:
         fingerprint = _fingerprint(self.function.__code__.co_filename, parameters)
         with _lock:
             if fingerprint not in self._compiled:
-                self._compiled[fingerprint] = Compiled(self.function, self._options, fingerprint)
+                self._compiled[fingerprint] = Compiled(self.function, OPTIONS, fingerprint)
             return self._compiled[fingerprint]
 
     @functools.cached_property
@@ -292,7 +291,6 @@ class Entry:
 
 
 entry = Entry  # as a decorator
-live_entry = functools.partial(Entry, counts_references=True)  # for functions that take a handle
 
 
 _in_python = ContextVar("in_python", default=False)

@@ -15,7 +15,7 @@ from tarry.errors import NotGranted
 from tarry.game.problem import check_sizes, setting_of
 from tarry.game.rounds import COUNTED, NO_SLOT, acknowledge, begin, deliver, forfeit, no_slot, no_weight, take_out
 from tarry.kernel.blame import outside_array
-from tarry.kernel.compile import handle, live_entry
+from tarry.kernel.compile import entry, handle
 from tarry.live.buffers import describe, lay_out
 from tarry.outcomes import FATES, Answer, Fate, Weights
 from tarry.schedulers.base import UNLIMITED, held
@@ -69,21 +69,21 @@ class StepContext(NamedTuple):
     state: Any
 
 
-@live_entry
+@entry
 def open_round(box: Any, t: int, delay: int, size: float) -> Any:
     """Begin round t; return its slot, UNTRACKED or SATURATED."""
     context = box.body
     return begin(context.player, context.setting, context.draws, context.state, t, delay, size)
 
 
-@live_entry
+@entry
 def open_seen(box: Any, t: int, delay: int, size: float, context: np.ndarray) -> Any:
     """Do so where the learner looks at a context first."""
     live = box.body
     return begin(live.player, live.setting, live.draws, live.state, t, delay, size, context)
 
 
-@live_entry
+@entry
 def hand_over(box: Any, s: int, t: int, feedback: np.ndarray) -> Any:
     """Deliver the feedback of s in round t; return its weight, or MALFORMED with nothing changed."""
     context = box.body
@@ -97,7 +97,7 @@ def hand_over(box: Any, s: int, t: int, feedback: np.ndarray) -> Any:
     return deliver(context.player, context.setting, context.draws, context.state, s, t, slot, feedback)
 
 
-@live_entry
+@entry
 def give_up(box: Any, s: int, t: int) -> None:
     """End round s without an outcome."""
     context = box.body
@@ -210,7 +210,7 @@ class Slots:
         self.counts, self.sums = memoryview(self._held.counts), memoryview(self._held.sums)
         self.due, self.marks = memoryview(self._held.due), memoryview(self._held.marks)
         self.table, self.strays = memoryview(self.state.table.counts), memoryview(self.state.tally.strays)
-        self.sized = memoryview(self.state.tally.sized)
+        self.sized, self._released = memoryview(self.state.tally.sized), memoryview(self.state.table.released)
         self._moments, self._fates = memoryview(self.state.tally.sums), memoryview(self.state.tally.fates)
         self.is_midway = False
         self._box: Any = None  # made again, since the arrays have moved
@@ -253,12 +253,14 @@ class Slots:
             play = grow_state(self.player, self.state, 2 * self.size, self._setting.capacity)
             due = np.resize(self._held.due, 2 * self._held.due.size)
             self._place(self._held._replace(play=self._shaped(play), due=due))
-        seen = () if context is None else (context,)
-        entry = open_seen if seen else open_round
-        step = self._steps.get(entry) or self._compiled(entry, 1, -1, 1.0, *seen)
+        if context is None:
+            step = self._steps.get(open_round) or self._compiled(open_round, 1, -1, 1.0)
+        else:
+            step = self._steps.get(open_seen) or self._compiled(open_seen, 1, -1, 1.0, context)
         self.is_midway = True
+        slot: int
         try:
-            slot: int = step(self._box, t, delay, size, *seen)
+            slot = step(self._box, t, delay, size) if context is None else step(self._box, t, delay, size, context)
         except IndexError as error:
             raise outside_array(error) from None
         if slot == NO_SLOT:
@@ -318,8 +320,7 @@ class Slots:
 
     def released(self) -> list[int]:
         """Return the rounds whose slots the last round took over."""
-        numbers: list[int] = self.state.table.released[: self.table[RELEASED]].tolist()
-        return numbers
+        return self._released[: self.table[RELEASED]].tolist()
 
     def is_outside(self, t: int, moment: int) -> bool:
         """Return whether a moment lies after the window of a tracked round; if so, count the call as OUTSIDE."""
