@@ -18,9 +18,8 @@ from tarry.reports.table import Table
 from tarry.schedulers import VarOpt
 
 POSITIVE = 0.3  # of the labels
-BACKLOGS = 30  # length of a run: its beginning and end, where fewer are out, are a small part of it
-AT_ONCE = 20  # runs whose weights are kept in memory
-LIGHTNESS = 2.0  # measured, for geometric waits; 3 where all wait equally long
+BACKLOGS, EDGE = 30, 6  # length of a run, and of its beginning and its end, which are not steady, in mean waits
+FAR, STEPS, TINY = 12.0, 1000, 1e-200  # of the integral: how far it goes, its steps, and what is 0
 EQUAL, BY_BACKLOG, BY_LOAD = "equal", "by backlog", "by load"
 
 
@@ -63,36 +62,60 @@ CASES = (
 )
 
 
-def predicted(
-    loads: Sequence[float],
-    capacities: Sequence[int],
-    backlog: float,
-    lightness: float = LIGHTNESS,
-    waits: Sequence[float] = (),
-) -> float:
-    """Return the variance of a sum over shards, over that of one join with all slots.
+def predicted(loads: Sequence[float], capacities: Sequence[int], backlog: float, waits: Sequence[float] = ()) -> float:
+    """Return the variance of a sum over shards, over that of one join with all slots: Σ p_k (m_k − 1) / (m − 1).
 
-    Σ p_k (m(θ_k, C_k) − 1)⁺ / (m(θ, C) − 1), where m(θ, C) = θ(1 + c/C) is the second moment of the weights, θ = B/C
-    and θ_k = B_k/C_k; c is ``lightness``, since newcomers weigh less than others.
+    Decisions come one at a time, and to shard k with probability p_k: so their number has 1 − p_k of a Poisson
+    number's variance there.
 
     >>> [round(predicted(loads, [1000, 1000], 8000.0), 3) for loads in ([0.5, 0.5], [0.75, 0.25])]
-    [1.001, 1.335]
+    [1.002, 1.336]
     """
-    excess = [
-        load * max(0.0, _moment(pending, slots, lightness) - 1.0)
-        for load, pending, slots in zip(loads, backlogs_of(loads, backlog, waits), capacities, strict=True)
-    ]
-    return sum(excess) / (_moment(backlog, sum(capacities), lightness) - 1.0)
+    shards = zip(loads, backlogs_of(loads, backlog, waits), capacities, strict=True)
+    parts = [load * excess(pending, slots, 1.0 - load) for load, pending, slots in shards]
+    return sum(parts) / excess(backlog, sum(capacities), 0.0)
 
 
-def _moment(backlog: float, slots: int, lightness: float) -> float:
-    return backlog / slots * (1.0 + lightness / slots)
+def excess(backlog: float, slots: int, burstiness: float = 1.0) -> float:
+    """Return E w² − 1 of a shard with so many pending on average; waits are memoryless, and nothing is fitted.
+
+    It is r(1) + 2∫r(u)du over u > 1, r(u) being the share of the weight that lies above u: docs/scale.md derives r.
+    ``burstiness`` is the variance of the number of decisions in a short time over its mean: 1 where they come by
+    chance, 0 where they come evenly.
+
+    >>> round(excess(400.0, 100), 3), round(excess(20.0, 100), 3)
+    (3.112, 0.0)
+    """
+    crowding = backlog / slots
+    width = max(1.0, crowding) * (slots**-0.5 + 1.0 / slots)  # in which r turns from its line 1 − u/θ to 0
+    first = max(1.0, crowding - FAR * width)
+    levels = np.append(1.0, np.linspace(first, max(1.0, crowding) + FAR * width, STEPS))
+    part = (burstiness + 1.0) / 2.0
+    above = [_lost(backlog / part, slots / part)]
+    squares = below = 1.0 - above[0]  # Σ min(w, u)² and Σ min(w, u), over the backlog
+    for u, before in zip(levels[1:], levels, strict=False):
+        part = (burstiness + squares / below) / 2.0
+        above.append(_lost(backlog / part, slots * u / part))
+        below = 1.0 - above[-1]
+        squares += (u + before) * (above[-2] - above[-1])
+    return above[0] + 2.0 * float(np.trapezoid(above, levels))
+
+
+def _lost(load: float, servers: float) -> float:
+    """Return the share of calls that Erlang's system loses, for any number of servers."""
+    from scipy.special import gammaincc, gammaln
+
+    at_most = gammaincc(servers + 1.0, load)
+    if at_most < TINY:  # all are always busy
+        return 1.0 - servers / load
+    return float(np.exp(servers * np.log(load) - load - gammaln(servers + 1.0)) / at_most)
 
 
 class Measured(NamedTuple):
-    """Of each run, Σ(w − 1)² over all decisions, and the error of the weighted sum of labels."""
+    """Of each run, Σ(w − 1)² over all decisions, its mean far from both ends, and the error of the weighted sum."""
 
     squares: NDArray[np.float64]
+    steady: NDArray[np.float64]
     errors: NDArray[np.float64]
 
 
@@ -104,57 +127,78 @@ def measure(
     tell: Callable[[], None],
     waits: Sequence[float] = (),
 ) -> Measured:
-    """Play a stream whose decisions fall to shards by their loads and wait a geometric time; labels are independent."""
-    draw, horizon = np.random.default_rng(1), int(BACKLOGS * backlog)
-    owner = draw.choice(len(loads), horizon, p=loads)
+    """Play streams whose decisions fall to shards by their loads and wait a geometric time; labels are independent."""
     means = np.array(backlogs_of(loads, backlog, waits)) / loads
-    ages = draw.geometric(1.0 / means[owner])
-    labels = draw.random((runs, horizon)) < POSITIVE
-    squares, errors = np.zeros(runs), np.zeros(runs)
-    for k, slots in enumerate(capacities):
-        times = np.flatnonzero(owner == k)
-        ends = np.minimum(times + ages[times], horizon - 1)
-        # In a shard time is counted by the shard's own decisions.
-        own = delays.array(np.searchsorted(times, ends, side="right") - 1 - np.arange(times.size))
-        for first in range(0, runs, AT_ONCE):
-            tell()
-            seeds = range(k * runs + first, k * runs + min(runs, first + AT_ONCE))
-            run = replay(VarOpt(), own, capacity=slots, seeds=seeds, information="non-clairvoyant", keep_rounds=True)
-            for i, seed in enumerate(seeds, first):
-                away = run.heard(seed) - 1.0
-                squares[i] += away @ away
-                errors[i] += away @ labels[i, times]
-    return Measured(squares, errors)
+    horizon, edge = int(BACKLOGS * means.max()), int(EDGE * means.max())
+    measured = Measured(*np.zeros((3, runs)))
+    for i in range(runs):
+        tell()
+        draw = np.random.default_rng(i)
+        owner = draw.choice(len(loads), horizon, p=loads)
+        ends = np.minimum(np.arange(horizon) + draw.geometric(1.0 / means[owner]), horizon - 1)
+        labels = draw.random(horizon) < POSITIVE
+        away = np.zeros(horizon)
+        for k, slots in enumerate(capacities):
+            times = np.flatnonzero(owner == k)
+            if not times.size:
+                continue
+            # In a shard time is counted by the shard's own decisions.
+            own = delays.array(np.searchsorted(times, ends[times], side="right") - 1 - np.arange(times.size))
+            seed = k * runs + i
+            run = replay(VarOpt(), own, capacity=slots, seeds=[seed], information="non-clairvoyant", keep_rounds=True)
+            away[times] = run.heard(seed) - 1.0
+        measured.squares[i] = away @ away
+        measured.steady[i] = np.mean(away[edge:-edge] ** 2)
+        measured.errors[i] = away @ labels
+    return measured
+
+
+def drawn(count: int) -> list[Case]:
+    """Return cases whose number of shards, from 3 to 24, and whose loads are drawn."""
+    draw, cases = np.random.default_rng(7), list[Case]()
+    for i in range(count):
+        shards = int(draw.integers(3, 25))
+        loads = tuple(float(load) for load in draw.dirichlet(np.ones(shards)))
+        cases.append(Case(f"{shards} shards, loads drawn", loads, (EQUAL, BY_LOAD)[i % 2]))
+    return cases
+
+
+def _spread(values: NDArray[np.float64]) -> float:
+    """Return the standard error of a mean, over the mean."""
+    return float(values.std(ddof=1) / values.mean() / np.sqrt(values.size))
 
 
 def shards_command(
-    capacity: Annotated[int, typer.Option(min=16, help="Slots of all shards together.")] = 256,
+    capacity: Annotated[int, typer.Option(min=24, help="Slots of all shards together.")] = 256,
     crowding: Annotated[float, typer.Option(min=1.5, help="Pending decisions for each slot, θ.")] = 4.0,
     runs: Annotated[int, typer.Option(min=2, help="Runs.")] = 200,
+    random: Annotated[int, typer.Option(min=0, help="So many more cases, with loads that are drawn.")] = 0,
 ) -> None:
     """What do shards cost in variance? The formula against weights, and against errors of weighted sums."""
     backlog, rows = crowding * capacity, []
     with refusing(), progress_lines("playing") as tell:
         one = measure([1.0], [capacity], backlog, runs, lambda: tell("one join"))
-        for case in (Case("one join", (1.0,), EQUAL), *CASES):
+        for case in (Case("one join", (1.0,), EQUAL), *CASES, *drawn(random)):
             slots, told = case.capacities(capacity, backlog), partial(tell, case.name)
             many = one
             if len(slots) > 1:
                 many = measure(case.loads, slots, backlog, runs, told, case.waits)
-            wanted = predicted(case.loads, slots, backlog, waits=case.waits)
-            found = many.squares.mean() / one.squares.mean()
+            wanted = predicted(case.loads, slots, backlog, case.waits)
+            found = many.steady.mean() / one.steady.mean()
+            error = 0.0 if many is one else found * np.hypot(_spread(many.steady), _spread(one.steady))
             sums = np.mean(many.errors**2) / (POSITIVE * (1.0 - POSITIVE) * many.squares.mean())
-            spread = np.sqrt(2.0 / runs)
-            off = f"{found / wanted - 1.0:+.1%}"
-            rows.append((case.name, case.slots, f"{wanted:.3f}", f"{found:.3f}", off, f"{sums:.2f} ± {spread:.2f}"))
+            by_weights, off = f"{found:.3f} ± {error:.3f}", f"{found / wanted - 1.0:+.1%}"
+            by_sums = f"{sums:.2f} ± {np.sqrt(2.0 / runs):.2f}"
+            rows.append((case.name, case.slots, f"{wanted:.3f}", by_weights, off, by_sums))
     screen().print(
         Table(
             "Variance of weighted sums over that of one join",
             ("shards", "slots", "formula", "by weights", "off", "sums over weights"),
             rows,
-            f"{capacity} slots, {crowding:g} pending for each, geometric waits, {runs} runs of {BACKLOGS} backlogs. By "
-            "weights: Σ(w − 1)² over that of one join. Sums over weights: the mean square error of weighted sums of "
-            "independent labels over their variance times Σ(w − 1)².",
+            f"{capacity} slots, {crowding:g} pending for each, geometric waits, {runs} runs of {BACKLOGS} mean waits. "
+            f"By weights: the mean of (w − 1)² over that of one join, without the first and last {EDGE} mean waits. "
+            "Sums over weights: the mean square error of weighted sums of independent labels over their variance times "
+            "Σ(w − 1)².",
             text=("shards", "slots"),
         ).rich()
     )

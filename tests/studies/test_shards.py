@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from studies import shards
-from studies.shards import BY_BACKLOG, BY_LOAD, EQUAL, POSITIVE, Case, measure, predicted
+from studies.shards import BY_BACKLOG, BY_LOAD, EQUAL, POSITIVE, Case, drawn, excess, measure, predicted
 
 CAPACITY, CROWDING = 64, 4.0
 pytestmark = pytest.mark.jit(only=True)  # hundreds of thousands of rounds
 
 
-def played(case, runs=20):
-    slots = case.capacities(CAPACITY, CROWDING * CAPACITY)
-    return slots, measure(case.loads, slots, CROWDING * CAPACITY, runs, lambda: None, case.waits)
+def played(case, capacity=CAPACITY, crowding=CROWDING, runs=40):
+    slots = case.capacities(capacity, crowding * capacity)
+    return slots, measure(case.loads, slots, crowding * capacity, runs, lambda: None, case.waits)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def one():
 )
 def test_the_formula_holds_within_5_percent(case, one):
     slots, found = played(case)
-    ratio = found.squares.mean() / one.squares.mean()
+    ratio = found.steady.mean() / one.steady.mean()
     assert ratio == pytest.approx(predicted(case.loads, slots, CROWDING * CAPACITY), rel=0.05)
     if case == Case("unequal loads", (0.55, 0.15, 0.15, 0.15), EQUAL):
         assert ratio > 1.4, "what unequal loads cost is seen"
@@ -43,22 +43,46 @@ def test_slots_by_load_are_better_than_by_backlog_where_waits_differ(one):
     ratios = {}
     for kind in (BY_BACKLOG, BY_LOAD):
         slots, found = played(Case("waits", (0.5, 0.5), kind, (16.0, 1.0)))
-        ratios[kind] = found.squares.mean() / one.squares.mean()
-        assert ratios[kind] == pytest.approx(predicted((0.5, 0.5), slots, 256.0, waits=(16.0, 1.0)), rel=0.15)
+        ratios[kind] = found.steady.mean() / one.steady.mean()
+        assert ratios[kind] == pytest.approx(predicted((0.5, 0.5), slots, 256.0, waits=(16.0, 1.0)), rel=0.05)
     assert ratios[BY_LOAD] < 0.8 * ratios[BY_BACKLOG]
 
 
+@pytest.mark.parametrize(
+    ("case", "capacity", "crowding", "runs"),
+    [
+        (Case("two slots a shard", (1 / 16,) * 16, EQUAL), 32, 4.0, 60),
+        (Case("15 near capacity", (0.5, *[0.5 / 15] * 15), EQUAL), 64, 2.0, 150),
+        (drawn(2)[1], 96, 1.8, 60),
+    ],
+)
+def test_the_formula_holds_with_few_slots_and_near_capacity(case, capacity, crowding, runs):
+    slots, found = played(case, capacity, crowding, runs)
+    one = played(Case("one", (1.0,), EQUAL), capacity, crowding, runs)[1]
+    backlog = crowding * capacity
+    ratio = found.steady.mean() / one.steady.mean()
+    assert ratio == pytest.approx(predicted(case.loads, slots, backlog), rel=0.05)
+
+
+def test_what_is_known_exactly():
+    """A single slot has E w² = 1 + 2θ; weight above 1 is what Erlang's system loses; far below capacity, none."""
+    for backlog in (2.0, 5.0, 16.0):
+        assert excess(backlog, 1) == pytest.approx(2.0 * backlog, rel=0.04)
+    assert shards._lost(2.0, 2.0) == pytest.approx(0.4)
+    assert shards._lost(1e6, 100.0) == pytest.approx(1.0 - 1e-4)
+    assert excess(4e6, 10**6) == pytest.approx(3.0, rel=1e-3), "θ − 1 where slots are many"
+    assert excess(20.0, 100) < 1e-9
+
+
 def test_a_shard_below_its_capacity_adds_nothing():
-    assert predicted([0.9, 0.1], [50, 50], 200.0, 0.0) == pytest.approx(0.9 * (180 / 50 - 1) / (200 / 100 - 1))
-    found = measure([0.97, 0.03], [10, 40], 40.0, 1, lambda: None)
     alone = measure([1.0], [1000], 40.0, 1, lambda: None)
     assert alone.squares.sum() == 0.0
-    assert found.squares.sum() > 0.0
+    assert measure([0.97, 0.03], [10, 40], 40.0, 1, lambda: None).squares.sum() > 0.0
 
 
 def test_errors_of_sums_have_the_variance_of_the_weights(monkeypatch):
     """For independent labels of any mean, since weights sum to the decisions."""
-    monkeypatch.setattr(shards, "BACKLOGS", 6)
+    monkeypatch.setattr(shards, "BACKLOGS", 13)
     found = measure([0.5, 0.5], [2, 2], 12.0, 300, lambda: None)
     sums = np.mean(found.errors**2) / (POSITIVE * (1 - POSITIVE) * found.squares.mean())
     assert abs(sums - 1.0) < 4 * np.sqrt(2 / 300)
