@@ -23,7 +23,7 @@ import pytest
 from cutting import Proxy
 from prometheus_client.parser import text_string_to_metric_families
 from service_cuts import cut_often, restart_often
-from service_kills import kill_often
+from service_kills import kill_often, workers_of
 from serving import Served
 
 import tarry
@@ -341,6 +341,24 @@ def test_calls_are_made_again_only_where_that_does_no_harm(served, join):
             assert remote.decide(id="a").id == "a"
     finally:
         proxy.close()
+
+
+def test_a_worker_that_dies_while_it_starts_is_begun_anew_at_once(tmp_path):
+    """It is asked meanwhile whether it lives, and the answer of one that is dead was waited for half a minute."""
+    served = Served(tmp_path, workers=2)
+    try:
+        while served.log().count("startup complete") < 2:
+            time.sleep(0.05)
+        for pause in (0.0, 0.6):  # the second one is killed before it can answer
+            before = {one.pid for one in workers_of(served)}
+            time.sleep(pause)
+            workers_of(served)[-1].kill()
+            begun = time.monotonic()
+            while {one.pid for one in workers_of(served)} <= before:
+                assert time.monotonic() - begun < 10.0
+                time.sleep(0.02)
+    finally:
+        served.stop()
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """The service when connections are cut and its store goes away: callers go on, nothing acknowledged is lost.
 
-The load is that of ``service_kills``. One proxy stands between callers and server, another between server and
-PostgreSQL; each cuts connections at random bytes. Then PostgreSQL is stopped, in order and as by a crash, and started
-again. ``python tests/support/service_cuts.py 200 20`` makes 200 cuts of each kind and 20 restarts.
+The load is that of ``service_kills``, with fewer connections. One proxy stands between callers and server, another
+between server and PostgreSQL; each cuts connections at random bytes. Then PostgreSQL is stopped, in order and as by a
+crash, and started again. ``python tests/support/service_cuts.py 200 20`` makes 200 cuts of each kind and 20 restarts.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from service_kills import load
 from serving import Served
 
 TO_SERVER, TO_STORE = 6_000.0, 60_000.0  # bytes of a connection in one direction before it is cut, on average
+LOAD = {"connections": 8, "batch": 10}  # requests that get through between two cuts
 LIFE = 1.0  # seconds between two restarts on average
 
 
@@ -33,7 +34,7 @@ def cut_often(
     served = Served(scratch, place.replace(f":{server.port}/", f":{to_store.port}/"), workers=workers)
     to_server = Proxy(served.port, TO_SERVER, seed=2)
     try:
-        with load(served, f"http://127.0.0.1:{to_server.port}", steps) as counts:
+        with load(served, f"http://127.0.0.1:{to_server.port}", **LOAD, steps=steps) as counts:
             to_store.mean = TO_STORE
             until = time.monotonic() + 600
             while min(to_server.cuts, to_store.cuts) < cuts:
@@ -55,7 +56,7 @@ def restart_often(
     draw = np.random.default_rng(3)
     served = Served(scratch, server.url(schema), workers=workers)
     try:
-        with load(served, steps=steps) as counts:
+        with load(served, **LOAD, steps=steps) as counts:
             counts |= {"restarts": 0, "answers that it is away": 0}
             while counts["restarts"] < restarts:
                 time.sleep(min(draw.exponential(LIFE), 3 * LIFE))

@@ -1,8 +1,11 @@
 """Real kills of a server and of its workers under load, by kill -9; what was acknowledged is there afterwards, once.
 
-One caller plays a script over a join with windows, an outbox and a changing capacity, and makes each call again until
-it is acknowledged: its rows and weights must be those of an uninterrupted run. Others decide and label at once on a
-second join, so that their calls are written together. ``python tests/support/service_kills.py 300`` kills 300 times.
+The load has 64 connections of the real client, and each call is made again until it is acknowledged. One caller plays a
+script over a join with windows, an outbox and a changing capacity: its rows must be those of an uninterrupted run. One
+watches the slots. The others decide and label at once on two joins, in single rows and in batches, so that their calls
+are written together. In the first every label is looked for. The second has windows, which end only while all callers
+wait: so its calls can be replayed in memory, in the order of its rounds, and must give the same rows and weights.
+``python tests/support/service_kills.py 300`` kills 300 times.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +31,14 @@ import tarry
 from tarry.errors import Missing, StoreError
 from tarry.live import Row
 
-CALLERS = 6
+CONNECTIONS = 64
+BATCH = 100  # rows of a request of every fourth caller
+TURNS = 12  # of a caller with single rows between two ends of windows; of one with batches, a quarter
 LIFE = 0.4  # seconds between two kills on average
 PATIENCE = 120.0  # seconds for a server to come back
 WHOLE = 0.1  # share of the kills that end the whole server
 CAPACITY = 8
+WINDOWS: dict[str, Any] = {"window": 2, "missing": 0, "outbox": True, "rng": 7}
 
 
 class Caller(threading.Thread):
@@ -102,40 +108,95 @@ def _script(found: list[Row], steps: int) -> Callable[[Caller], None]:
     return work
 
 
-def _crowd(mine: str, decided: list[str], labelled: list[str]) -> Callable[[Caller], None]:
-    """Decide and label, and write down what was acknowledged."""
+class _Crowd:
+    """Callers who decide and label on two joins, and write down what was acknowledged."""
+
+    def __init__(self, callers: int, batch: int) -> None:
+        self._batch, self.epoch = batch, 1
+        self.is_ending, self._is_over = threading.Event(), False
+        self.decided: list[list[str]] = [[] for _ in range(callers)]
+        self.labelled: list[list[str]] = [[] for _ in range(callers)]
+        self._meeting = threading.Barrier(callers, self._begin_epoch)
+        self._keeper: Any = None  # the second join, as the first caller has it
+
+    def _begin_epoch(self) -> None:
+        """End windows while all callers wait, so that every replay can do so at the same moment."""
+        self._keeper.advance(self.epoch + 1)
+        self.epoch += 1
+        self._is_over = self.is_ending.is_set()
+
+    def work(self, mine: int) -> Callable[[Caller], None]:
+        """Return what the caller of this number does: every fourth one makes batches."""
+        rows, turns = (self._batch, TURNS // 4) if mine % 4 == 3 else (1, TURNS)
+
+        def work(caller: Caller) -> None:
+            try:
+                names = ("crowd", "windows")
+                opened = [caller.until_told(lambda name=name: caller.connection.open_join(name)) for name in names]
+                joins = [_Patient(caller, join) for join in opened]
+                if mine == 0:
+                    self._keeper = joins[1]
+                while not self._is_over:
+                    for turn in range(turns):
+                        ids = [f"{self.epoch}-{mine}-{turn}-{row}" for row in range(rows)]
+                        self._decide_and_label(mine, joins, ids, ids[turn % 2 :: 2])
+                    self._meeting.wait()
+            except threading.BrokenBarrierError:
+                pass  # whoever broke it says why
+            except BaseException:
+                self._meeting.abort()  # or the others would wait for ever
+                raise
+
+        return work
+
+    def _decide_and_label(self, mine: int, joins: list[_Patient], ids: list[str], late: list[str]) -> None:
+        for join, at in zip(joins, (None, self.epoch), strict=True):
+            if len(ids) == 1:
+                join.decide({"n": 1}, ids[0], at=at)
+            else:
+                join.decide_many([{"n": 1}] * len(ids), ids=ids, at=at)
+            if late:
+                join.label_many(late, [1] * len(late), at=at)
+        self.decided[mine] += ids
+        self.labelled[mine] += late
+
+
+def _watch(looks: list[int]) -> Callable[[Caller], None]:
+    """Look again and again at how many slots are held, and write down the most that were."""
 
     def work(caller: Caller) -> None:
-        number = 0
-        join = caller.until_told(lambda: caller.connection.open_join("crowd"))
         while not caller.is_over.is_set():
-            number += 1
-            id = f"{mine}-{number}"
-            caller.until_told(lambda id=id: join.decide({"n": 1}, id))
-            decided.append(id)
-            if number % 2:
-                caller.until_told(lambda id=id: join.label_many([id], [1]))
-                labelled.append(id)
+            for name in ("crowd", "windows"):
+                join = _Patient(caller, caller.until_told(lambda name=name: caller.connection.open_join(name)))
+                looks.extend((join.status().tracked, len(join.tracked())))
+                assert max(looks[-2:]) <= CAPACITY, f"{max(looks[-2:])} decisions are tracked, and {CAPACITY} may be"
 
     return work
 
 
 @contextmanager
-def load(served: Served, url: str = "", steps: int = STEPS) -> Iterator[dict[str, int]]:
+def load(
+    served: Served, url: str = "", *, connections: int = CONNECTIONS, batch: int = BATCH, steps: int = STEPS
+) -> Iterator[dict[str, int]]:
     """Have callers at work on a server, reached by this address; at the end look at what was acknowledged."""
     counts: dict[str, int] = {}
-    assert served.call("POST", "/v1/joins/crowd", {"capacity": CAPACITY, "seed": 1})[0] == 201
+    with tarry.connect(served.url, token=served.token) as connection:
+        connection.join(CAPACITY, name="crowd", rng=1)
+        connection.join(CAPACITY, name="windows", **WINDOWS)
     rows: list[Row] = []
-    decided: list[list[str]] = [[] for _ in range(CALLERS)]
-    labelled: list[list[str]] = [[] for _ in range(CALLERS)]
-    work = [_script(rows, steps), *(_crowd(f"c{i}", decided[i], labelled[i]) for i in range(CALLERS))]
+    looks: list[int] = []
+    crowd = _Crowd(connections - 2, batch)
+    work = [_script(rows, steps), _watch(looks), *(crowd.work(mine) for mine in range(connections - 2))]
     callers = [Caller(url or served.url, served.token, one) for one in work]
     yield counts
+    crowd.is_ending.set()
     for caller in callers:
         caller.end()
-    _check(served, [*chain(*decided)], [*chain(*labelled)])
-    counts |= {"acknowledged decisions": sum(map(len, decided)), "acknowledged labels": sum(map(len, labelled))}
-    counts["rows of scripts"] = len(rows)
+    decided, labelled = [*chain(*crowd.decided)], [*chain(*crowd.labelled)]
+    _check(served, decided, labelled)
+    counts |= {"connections": connections, "acknowledged decisions": 2 * len(decided)}
+    counts |= {"acknowledged labels": 2 * len(labelled), "looks at the slots": len(looks), "rows of scripts": len(rows)}
+    counts["rows replayed"] = _replay(served, decided, labelled)
     assert "Traceback" not in served.log(), served.log()[-3000:]
 
 
@@ -161,13 +222,13 @@ def _kill(served: Served, kills: int, counts: dict[str, int], draw: np.random.Ge
             _kill_all(served)
             served.start()
         else:
-            children = _workers(served)
+            children = workers_of(served)
             if children:
                 children[int(draw.integers(len(children)))].kill()
             served.wait()
 
 
-def _workers(served: Served) -> list[psutil.Process]:
+def workers_of(served: Served) -> list[psutil.Process]:
     """Its worker processes: those that multiprocessing has started, without its tracker."""
     found = psutil.Process(served.process.pid).children()
     return [one for one in found if "spawn_main" in " ".join(_words(one))]
@@ -189,20 +250,42 @@ def _kill_all(served: Served) -> None:
     psutil.wait_procs(children, 30)
 
 
+def _rounds(join: tarry.LabelJoin, ids: list[str]) -> dict[str, int]:
+    """Return the numbers of decisions, which the ledger tells by id of the last ones only; each is there once."""
+    found = join._turns.look(lambda tracker: {id: tracker.find(id) for id in ids}, join._tracker)
+    lost = [id for id in ids if found[id] is None]
+    assert not lost, f"{len(lost)} acknowledged decisions are lost, the first {lost[0]}"
+    assert sorted(found.values()) == list(range(1, join.status().rounds + 1)), "some decisions are there twice"
+    return found
+
+
 def _check(served: Served, decided: list[str], labelled: list[str]) -> None:
-    """Every acknowledged call is there, once, and the slots never exceeded."""
+    """Every acknowledged call is there, once, and no others are."""
     with tarry.LabelJoin.open(served.store, name="crowd") as join:
-        status = join.status()
-        assert status.rounds == len(set(decided)) == len(decided)
+        rounds, status = _rounds(join, decided), join.status()
         assert status.tracked <= CAPACITY
-        assert sum(status.fates.values()) == status.rounds
-        unknown = [id for id in decided if join.fate(id) is tarry.Answer.UNKNOWN]
-        assert not unknown, unknown
-        answered = {one["id"] for one in join.ledger(status.rounds)["last"] if one["answered"]}
-        recent = {one["id"] for one in join.ledger(status.rounds)["last"] if one["id"] is not None}
-        assert set(labelled) & recent <= answered
-        assert status.rounds - status.pending == len(set(labelled))
+        assert sum(status.fates.values()) == status.rounds == len(decided)
+        answered = {one["round"] for one in join.ledger(status.rounds)["last"] if one["answered"]}
+        assert answered == {rounds[id] for id in labelled}
+        assert status.rounds - status.pending == len(labelled)
         assert abs(status.balance - 1.0) < 1e-9  # what arrived and what is held add up to all decisions
+
+
+def _replay(served: Served, decided: list[str], labelled: list[str]) -> int:
+    """Make the calls of the join with windows again, in memory; return how many rows came out the same."""
+    with tarry.LabelJoin.open(served.store, name="windows") as join:
+        rounds, rows, waiting = _rounds(join, decided), join.rows(), join.tracked()
+    order = sorted(decided, key=rounds.__getitem__)
+    again, late = tarry.LabelJoin(CAPACITY, **WINDOWS), set(labelled)
+    for epoch, ids in groupby(order, key=lambda id: int(id.partition("-")[0])):
+        names = list(ids)
+        again.decide_many([{"n": 1}] * len(names), ids=names, at=epoch)
+        known = [id for id in names if id in late]
+        again.label_many(known, [1] * len(known), at=epoch)
+        again.advance(epoch + 1)
+    assert again.rows() == rows, "the rows are not those of a replay"
+    assert again.tracked() == waiting, "those that wait do not weigh what they do in a replay"
+    return len(rows)
 
 
 def main(kills: int) -> None:

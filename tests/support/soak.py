@@ -1,5 +1,7 @@
 """A server under mixed load for some minutes: memory, descriptors, log and store must not grow.
 
+There is a server on SQLite and one on PostgreSQL. Callers use two joins, on PostgreSQL one of them in shards, and a
+session; they make and delete joins of their own. Others read streams of events.
 ``python tests/support/soak.py 30`` takes half an hour and prints a line a minute.
 """
 
@@ -12,13 +14,19 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import psutil
+import psycopg
+from postgres import Server
 from serving import Served
 
 import tarry
 
 CALLERS = 8
+STREAMS = ("join=soak", "join=shards", "session=play", "join=c0")  # the last is deleted and made again
+STREAM_LIFE = 5.0  # seconds after which a reader asks again
 PAUSE = 0.01  # seconds between two turns of a caller: a server that is busy, and not only queues
 LARGEST = {"memory": 1.15, "descriptors": 1.2, "log": 1.2, "store": 1.3}  # the last over the one after warming up
 
@@ -34,9 +42,17 @@ class Sample(NamedTuple):
 
 def sample(served: Served) -> Sample:
     """What it takes now; its write-ahead log is left out, which is cut back at times."""
-    process = psutil.Process(served.process.pid)
-    store = Path(served.store.removeprefix("sqlite:///")).stat().st_size
+    process, file = psutil.Process(served.process.pid), served.store.removeprefix("sqlite:///")
+    store = _tables(served.store) if file == served.store else Path(file).stat().st_size
     return Sample(process.memory_info().rss, process.num_fds(), (served.folder / "log").stat().st_size, store)
+
+
+def _tables(store: str) -> int:
+    """Bytes of the tables of a schema, their indexes and what their rows have outgrown among them."""
+    size = "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r'"
+    with psycopg.connect(store) as connection:
+        (found,) = connection.execute(f"{size} AND relnamespace = current_schema()::regnamespace").fetchone()
+    return int(found)
 
 
 def call(served: Served, mine: str, over: threading.Event, made: list[int]) -> None:
@@ -44,52 +60,117 @@ def call(served: Served, mine: str, over: threading.Event, made: list[int]) -> N
     while not over.is_set():
         with tarry.connect(served.url, token=served.token) as connection:
             join, session = connection.open_join("soak"), connection.open_session("play")
+            shards = connection.open_join("shards")
             for turn in range(200):
                 mark = f"{mine}-{made[0]}-{turn}"
                 ids = [f"{mark}-{i}" for i in range(1 + 9 * (turn % 2))]
                 join.decide_many([{"basket": 10}] * len(ids), ids=ids)
                 join.label_many(ids[::2], [1] * len(ids[::2]))
+                shards.decide_many([{"basket": 10}] * len(ids), ids=ids)
+                shards.label_many(ids[::2], [1] * len(ids[::2]))
                 session.ask(mark)
                 session.tell(mark, gradient=[0.5, -0.5])
                 if turn % 10 == 0:
-                    join.status(), join.tracked(), join.expire(ids[-1])
+                    join.status(), join.tracked(), join.expire(ids[-1]), shards.status()
+                    brief = connection.join(4, name=mine)
+                    brief.decide_many([{"basket": 10}] * len(ids), ids=ids)
+                    brief.label(ids[0], 1)
+                    brief.delete()
                     try:
                         join.decide(None, f"{mark}-bad", delay=1)
                     except ValueError:
                         made[0] += 1
-                made[0] += 4
+                made[0] += 6
                 if over.wait(PAUSE):
                     break
 
 
-def soak(minutes: float) -> tuple[list[Sample], int]:
-    """Return a sample for each minute, or tenth of the time, and how many calls were made."""
-    with tempfile.TemporaryDirectory() as folder:
-        served = Served(Path(folder))
+def watch(served: Served, whose: str, over: threading.Event, heard: list[int]) -> None:
+    """Read the events of an object, and ask again after a while, or when it was deleted."""
+    asked = Request(f"{served.url}/v1/events?{whose}", headers={"authorization": f"Bearer {served.token}"})
+    while not over.is_set():
+        until = time.monotonic() + STREAM_LIFE
         try:
-            # A memory that is soon full: what is remembered grows until then, by design.
-            served.call("POST", "/v1/joins/soak", {"capacity": 64, "memory": 2000})
-            served.call("POST", "/v1/sessions/play", {"dimension": 2, "rate": 0.1, "capacity": 8, "memory": 2000})
-            over, made = threading.Event(), [[0] for _ in range(CALLERS)]
-            pool = ThreadPoolExecutor(CALLERS)
-            callers = [pool.submit(call, served, f"c{k}", over, made[k]) for k in range(CALLERS)]
-            pause, samples = min(60.0, 6.0 * minutes), []
+            with urlopen(asked, timeout=60) as stream:
+                for line in stream:
+                    heard[0] += line.startswith(b"event: ")
+                    if over.is_set() or time.monotonic() > until:
+                        break
+        except HTTPError as error:
+            if error.code != 404:  # which it is between a deletion and the next one of its name
+                raise
+            over.wait(PAUSE)
+
+
+class Load:
+    """Callers and readers at work on a server."""
+
+    def __init__(self, served: Served, shards: int) -> None:
+        # A memory that is soon full: what is remembered grows until then, by design.
+        rules = {"capacity": 64, "memory": 2000}
+        made = [
+            served.call("POST", "/v1/joins/soak", rules),
+            served.call("POST", "/v1/joins/shards", rules | {"shards": shards}),
+            served.call("POST", "/v1/sessions/play", {"dimension": 2, "rate": 0.1, "capacity": 8, "memory": 2000}),
+        ]
+        assert [status for status, _ in made] == [201] * 3, made
+        self._over, self.made, self.heard = threading.Event(), [[0] for _ in range(CALLERS)], [[0] for _ in STREAMS]
+        pool = ThreadPoolExecutor(CALLERS + len(STREAMS))
+        self._all = [pool.submit(call, served, f"c{k}", self._over, one) for k, one in enumerate(self.made)]
+        pairs = zip(STREAMS, self.heard, strict=True)
+        self._all += [pool.submit(watch, served, whose, self._over, one) for whose, one in pairs]
+
+    def check(self) -> None:
+        """Raise what has ended a caller or reader."""
+        for one in self._all:
+            if one.done():
+                one.result()
+
+    def end(self) -> None:
+        """Let all end; a failure of theirs is one of the soak, and so is a stream without events."""
+        self._over.set()
+        for one in self._all:
+            one.result(60)
+        assert all(count for (count,) in self.heard), self.heard
+
+
+def soak(minutes: float) -> None:
+    """Sample each minute, or tenth of the time, and compare the last one with that after warming up."""
+    server = Server()
+    with tempfile.TemporaryDirectory() as folder:
+        stores, all_served = {"sqlite": ("", 1), "postgresql": (server.url("soak"), 4)}, dict[str, Served]()
+        try:
+            for kind, (store, _) in stores.items():
+                (Path(folder) / kind).mkdir()
+                all_served[kind] = Served(Path(folder) / kind, store)
+            loads = {kind: Load(all_served[kind], shards) for kind, (_, shards) in stores.items()}
+            samples: dict[str, list[Sample]] = {kind: [] for kind in stores}
+            pause = min(60.0, 6.0 * minutes)
             for _ in range(round(60 * minutes / pause)):
                 time.sleep(pause)
-                samples.append(sample(served))
-                sys.stdout.write(f"{samples[-1]}\n")
+                for kind, load in loads.items():
+                    load.check()
+                    samples[kind].append(sample(all_served[kind]))
+                    sys.stdout.write(f"{kind}: {samples[kind][-1]}\n")
                 sys.stdout.flush()
-            over.set()
-            for one in callers:
-                one.result(60)  # whose failure is one of the soak
-            return samples, sum(count for (count,) in made)
+            for load in loads.values():
+                load.end()
         finally:
-            served.stop()
+            for served in all_served.values():
+                served.stop()
+            server.remove()
+    grown = {kind: _grown(samples[kind]) for kind in stores}
+    for kind, load in loads.items():
+        calls, events = (sum(count for (count,) in counts) for counts in (load.made, load.heard))
+        told = ", ".join(f"{name} × {value:.3f}" for name, value in grown[kind].items())
+        sys.stdout.write(f"{kind}: {calls:,} calls, {events:,} events; {told}\n")
+    assert all(value <= LARGEST[name] for one in grown.values() for name, value in one.items()), grown
+
+
+def _grown(samples: list[Sample]) -> dict[str, float]:
+    first, last = samples[len(samples) // 4], samples[-1]
+    return {name: getattr(last, name) / max(1, getattr(first, name)) for name in Sample._fields}
 
 
 if __name__ == "__main__":
-    found, calls = soak(float(sys.argv[1]) if len(sys.argv) > 1 else 30.0)
-    first, last = found[len(found) // 4], found[-1]
-    grown = {name: getattr(last, name) / max(1, getattr(first, name)) for name in Sample._fields}
-    sys.stdout.write(f"{calls:,} calls; " + ", ".join(f"{n} × {value:.3f}" for n, value in grown.items()) + "\n")
-    assert all(grown[name] <= most for name, most in LARGEST.items()), grown
+    soak(float(sys.argv[1]) if len(sys.argv) > 1 else 30.0)

@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -139,6 +140,17 @@ class Wanted(uvicorn.Config):
     patience = 30.0
 
 
+class Workers(Multiprocess):
+    """Worker processes; one that dies is begun anew at once."""
+
+    def keep_subprocess_alive(self) -> None:
+        """Ask every worker whether it lives, and begin those that do not anew."""
+        for process in self.processes:
+            process.child_conn.close()  # with this end open here, a worker that dies while it is asked is waited for
+        with suppress(EOFError, ConnectionError):  # of an older uvicorn: the next look finds that it has died
+            super().keep_subprocess_alive()
+
+
 class Lines(logging.Formatter):
     """Log records as lines of JSON, which no text of a request can break out of."""
 
@@ -191,4 +203,4 @@ def serve(settings: Settings) -> None:
         return
     with tempfile.TemporaryDirectory(prefix="tarry-metrics-") as folder:
         os.environ.setdefault(_SHARED, folder)
-        Multiprocess(config, sockets=[listening]).run()
+        Workers(config, sockets=[listening]).run()
