@@ -85,7 +85,7 @@ def test_values(make, sentence):
         (lambda: game(domain=2), "tarry.domains"),
         (lambda: tarry.learners.DWFTRL(3, 0.1), "must be a domain"),
         (lambda: tarry.schedulers.Proxy(lambda age: 1.0), r"survival\(t, age\)"),
-        (lambda: tarry.Player(tarry.learners.DWFTRL(BALL, 0.1), "VarOpt"), "scheduler must be a scheduler"),
+        (lambda: tarry.Player(tarry.learners.DWFTRL(BALL, 0.1), 3), "scheduler must be a scheduler"),
         (lambda: BALL._replace(radius=-1.0), "build a new Ball"),
         (lambda: tarry.Session(tarry.Player(tarry.learners.DWFTRL(BALL, 0.1)), capacity=1, rng="x"), "rng"),
     ],

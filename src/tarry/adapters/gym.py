@@ -100,7 +100,7 @@ class DelayedGame(gymnasium.Env[Array, Array]):
     metadata = {"render_modes": []}  # Gymnasium asks; there is nothing to look at
 
     def __init__(
-        self, game: Game | Callable[[int], Game], scheduler: Scheduler | None = None, *, reveal_loss: bool = False
+        self, game: Game | Callable[[int], Game], scheduler: Scheduler | str | None = None, *, reveal_loss: bool = False
     ) -> None:
         self._games = game if callable(game) else lambda _seed: game
         self._scheduler, self._reveals_loss = scheduler, reveal_loss
@@ -204,7 +204,7 @@ def standard_game(
     capacity: int | None = 16,
     mean_delay: float = 50.0,
     information: str = "semi-clairvoyant",
-    scheduler: Scheduler | None = None,
+    scheduler: Scheduler | str | None = None,
     reveal_loss: bool = False,
     **unknown: Any,
 ) -> DelayedGame:

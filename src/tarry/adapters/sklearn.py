@@ -64,7 +64,7 @@ class LateLabels(LateModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[
         estimator: Any,
         capacity: int | None = None,
         *,
-        scheduler: Scheduler | None = None,
+        scheduler: Scheduler | str | None = None,
         classes: ArrayLike | None = None,
         random_state: Seed | np.random.RandomState = None,
         size: Sizer = None,

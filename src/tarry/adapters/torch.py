@@ -47,7 +47,7 @@ class LateLabels(LateModel):
         capacity: int | None,
         *,
         batch_size: int = 1,
-        scheduler: Scheduler | None = None,
+        scheduler: Scheduler | str | None = None,
         seed: Seed = None,
         collate: Callable[[list[Any]], Any] | None = None,
         size: Sizer = None,

@@ -55,7 +55,7 @@ class Window(NamedTuple):
 
 def make_slots(
     capacity: int | None,
-    scheduler: Scheduler | None,
+    scheduler: Scheduler | str | None,
     seed: Seed,
     information: str = "non-clairvoyant",
     *,
@@ -99,7 +99,7 @@ class Waiting:
     def __init__(
         self,
         capacity: int | None,
-        scheduler: Scheduler | None = None,
+        scheduler: Scheduler | str | None = None,
         seed: Seed = None,
         size: Sizer = None,
         such_as: str = "x['price']",
@@ -112,7 +112,7 @@ class Waiting:
         self.slots = make_slots(capacity, scheduler, seed, timed=window.length > 0)
         self._size = check_sizer(size, self.slots, such_as)
         self._kept: dict[Hashable, tuple[int, Any]] = {}  # round and payload of tracked ids
-        self._ids: dict[int, Hashable] = {}  # the same the other way round
+        self._ids: dict[int, Hashable] = {}  # the same the other way round, where ids are not the rounds themselves
         self._recent: dict[Hashable, None] = {}  # in the order of their decisions, so that the oldest goes first
         self._labels = {}  # of tracked ids until their windows end, and of those that the model then failed on
         self._returned: dict[Hashable, tuple[Any, float]] = {}  # payload and weight where the model failed
@@ -181,14 +181,18 @@ class Waiting:
         if not is_named:
             id = t
         # Most rounds release nobody, and to ask costs more than to look.
-        released = tuple(self._ids.pop(s) for s in slots.released()) if slots.table[RELEASED] else ()
-        for name in released:
-            del self._kept[name]
-            self._labels.pop(name, None)
+        released: tuple[Hashable, ...] = ()
+        if slots.table[RELEASED]:
+            released = tuple(map(self._ids.pop, slots.released()) if is_named else slots.released())
+            for name in released:
+                del self._kept[name]
+                if window:
+                    self._labels.pop(name, None)
         if tracked:
             # Features may change until the label comes; most rows lose their slot at once, and need no copy.
             self._kept[id] = t, payload.copy() if type(payload) is dict else payload
-            self._ids[t] = id
+            if is_named:
+                self._ids[t] = id
         slots.is_midway = False
         return new_ticket((id, tracked, released))
 
@@ -199,7 +203,7 @@ class Waiting:
         """
         if (self._length or at is not None) and not self._counts(id, label, self.moment(at)):
             return None, 0.0
-        found = self._end(id)
+        found = self.end(id)
         if self._length:
             self._labels.pop(id, None)  # of one that the model had failed on
         return found
@@ -225,7 +229,7 @@ class Waiting:
             raise ValueError("this model has no window, so none can end: make it with a window")
         moment = self.moment(now, "now")
         self.slots.note(moment)
-        ids = [self._ids[t] for t in self.slots.ended(moment)]
+        ids = [self._ids.get(t, t) for t in self.slots.ended(moment)]
         again = [id for id in self._returned if id in self._labels]
         if self._returned and self.slots.capacity is not None:
             room = self.slots.capacity - len(self._returned)
@@ -233,11 +237,11 @@ class Waiting:
                 self.check_room(ids)
             ids = ids[:room]
         for id in [*ids, *again]:
-            payload, weight = self._end(id)
+            payload, weight = self.end(id)
             yield id, payload, weight, self._labels.pop(id, self.window.missing)
 
-    def _end(self, id: Hashable) -> tuple[Any, float]:
-        """Return what was kept and its weight, and let go of it."""
+    def end(self, id: Hashable) -> tuple[Any, float]:
+        """Return what was kept and its weight, and let go of it; None and 0 where it is not tracked."""
         if self.slots.is_midway:
             raise _cut_short()
         if self._returned:
@@ -253,10 +257,12 @@ class Waiting:
                 check_id(id)
             return self._returned.pop(id, (None, 0.0)) if self._returned else (None, 0.0)
         t, payload = kept
-        del self._ids[t]
-        weight = self.slots.answer(t)
-        self.slots.is_midway = False
-        return payload, self.weighing.of(self.slots, weight)
+        if self._is_named:
+            del self._ids[t]
+        slots = self.slots
+        weight = slots.answer(t)
+        slots.is_midway = False
+        return payload, self.weighing.of(slots, weight)
 
     def give_back(self, rows: Iterable[tuple[Hashable, Any, float, Any]], error: BaseException) -> None:
         """Keep ids, payloads, weights and labels that the model refused: their labels may come again.

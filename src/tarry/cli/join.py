@@ -19,8 +19,9 @@ from tarry.live.labels import UNSAID
 from tarry.live.logs import DELIVER, DROP
 from tarry.live.plain import plain
 from tarry.planning.columns import read_columns
-from tarry.planning.policies import FREE, free_scheduler, name_of
+from tarry.planning.policies import name_of
 from tarry.players.recommended import choose_for_join
+from tarry.schedulers.named import FREE, free_scheduler
 from tarry.times import check_unit
 
 join_app = typer.Typer(no_args_is_help=True, epilog=EPILOG)

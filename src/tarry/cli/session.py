@@ -9,12 +9,13 @@ import numpy as np
 import typer
 
 from tarry.cli import stored
-from tarry.cli.own import make_member, member_of
+from tarry.cli.own import has_member, make_member, member_of
 from tarry.cli.stored import EPILOG, NUMBERS, STANDARD_INPUT, Line, as_ids, column, read_lines, read_value
 from tarry.live import Receipts, Session
 from tarry.live.session import rounds_of
 from tarry.players.described import DOMAINS, describe_player, make_domain
 from tarry.players.recommended import Recommendation, choose_scheduler
+from tarry.schedulers.named import free_scheduler, is_free
 from tarry.tracking import Player
 from tarry.tracking.tally import as_size
 
@@ -61,6 +62,8 @@ def new(
     # Who is tracked is chosen as it is recommended, unless the caller says.
     if scheduler is None:
         tracking = choose_scheduler(capacity, backlog, preemption=preemption)
+    elif not has_member("scheduler", scheduler, mine) and is_free(scheduler):
+        tracking = free_scheduler(scheduler)
     else:
         tracking = make_member("scheduler", member_of("scheduler", scheduler, mine), **facts)
     if learner is not None:

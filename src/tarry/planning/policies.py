@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tarry import schedulers
 from tarry.delays.base import Delays, backlog_of
-from tarry.errors import ArgumentError
+from tarry.schedulers.named import FREE, is_name_of
 from tarry.theory.calibrate import morris_tail, pareto_survival
 
 TAIL = 0.01  # the share of rounds that may find the set full where a plan calibrates a scheduler
@@ -105,14 +105,18 @@ def _calibrated_pareto(given: Conditions) -> schedulers.Pareto:
     return schedulers.Pareto.calibrated(given.capacity, saturation=given.saturation)
 
 
+def _free(name: str, **options: Any) -> Policy:
+    return Policy(name, FREE[name], **options)
+
+
 EVERY = (True, False)
 
 # In order of preference: of those that serve a plan equally well the first is recommended.
 POLICIES = (
     Policy("unlimited", schedulers.Always(), compared=None, is_random=False, is_limited=False),
-    Policy("VarOpt", schedulers.VarOpt(), compared=EVERY),
+    _free("VarOpt", compared=EVERY),
     # At two slots Priority's weights have no fourth moment: no number of replays settles the second.
-    Policy("Priority", schedulers.Priority(), compared=EVERY, is_offered=lambda given: given.capacity > 2),
+    _free("Priority", compared=EVERY, is_offered=lambda given: given.capacity > 2),
     Policy("Bernoulli (calibrated)", _calibrated, has_chances=True, compared=EVERY),
     Policy("Morris", _morris, compared=EVERY, is_offered=_has_morris),
     Policy(
@@ -125,19 +129,16 @@ POLICIES = (
         "Bernoulli (paper)", lambda given: schedulers.Bernoulli(given.max_backlog), has_chances=True, compared=EVERY
     ),
     Policy("Pareto (calibrated)", _calibrated_pareto),
-    Policy("Pareto (paper)", schedulers.Pareto(), has_chances=True, compared=EVERY),
+    _free("Pareto (paper)", has_chances=True, compared=EVERY),
     Policy("Thinning", schedulers.Thinning()),
     Policy("DoublingBernoulli", schedulers.DoublingBernoulli(), compared=None),  # its guess moves by restarts
     Policy("Coin", schedulers.Coin(), compared=None),  # it must see delays
-    Policy("drop newest", schedulers.DropNewest(), compared=EVERY, is_random=False),
-    Policy("drop oldest", schedulers.DropOldest(), compared=EVERY, is_random=False),
+    _free("drop newest", compared=EVERY, is_random=False),
+    _free("drop oldest", compared=EVERY, is_random=False),
     Policy("time out", lambda given: schedulers.Timeout(given.patience), is_random=False),
-    Policy("random evict", schedulers.RandomEvict()),
-    Policy("reservoir", schedulers.Reservoir()),
+    _free("random evict"),
+    _free("reservoir"),
 )
-
-# Those that need no constants and hand each row out when its label comes: for joins, which know nothing of delays.
-FREE = ("VarOpt", "Priority", "Pareto (paper)", "drop newest", "drop oldest", "random evict", "reservoir")
 
 
 def find_policy(name: str, among: Iterable[Policy] = POLICIES) -> Policy:
@@ -150,18 +151,9 @@ def find_policy(name: str, among: Iterable[Policy] = POLICIES) -> Policy:
     """
     listed = list(among)
     for policy in listed:
-        if _key(name) in (_key(policy.name), _key(policy.name.removesuffix(" (paper)"))):
+        if is_name_of(name, policy.name):
             return policy
     raise ValueError(f"there is no policy {name!r}: take some of {', '.join(repr(policy.name) for policy in listed)}")
-
-
-def free_scheduler(name: str) -> Any:
-    """Return the scheduler of a policy in ``FREE``, which needs to know nothing; raise ArgumentError for any other."""
-    try:
-        return find_policy(name, [policy for policy in POLICIES if policy.name in FREE]).scheduler
-    except ValueError:
-        remedy = """one that needs constants is a table, such as '{ type = "Timeout", age = 500 }'"""
-        raise ArgumentError("scheduler", f"must be one of {', '.join(FREE)}", name, remedy) from None
 
 
 def name_of(scheduler: Any) -> str:
@@ -171,7 +163,7 @@ def name_of(scheduler: Any) -> str:
     ('drop newest', 'time out', 'Morris')
     """
     kind = type(scheduler)
-    same = (one.name for one in POLICIES if type(one.scheduler) is kind or _key(one.name) == _key(kind.__name__))
+    same = (one.name for one in POLICIES if type(one.scheduler) is kind or is_name_of(one.name, kind.__name__))
     return next(same, kind.__name__)
 
 
@@ -202,7 +194,3 @@ def _own(name: str, scheduler: Any) -> Policy:
     if not isinstance(scheduler, type) and callable(scheduler):
         return Policy(name, lambda given: scheduler(given.max_backlog, given.capacity))
     raise TypeError(f"a policy is a scheduler or a function of (max_backlog, capacity), got {scheduler!r}")
-
-
-def _key(name: str) -> str:
-    return "".join(letter for letter in str(name).lower() if letter.isalnum())

@@ -17,8 +17,8 @@ from tarry.live.labels import UNSAID
 from tarry.live.outbox import Row
 from tarry.live.plain import named
 from tarry.live.values import brief
-from tarry.planning.policies import free_scheduler
 from tarry.players.recommended import choose_for_join
+from tarry.schedulers.named import free_scheduler
 from tarry.service import answers, bodies
 from tarry.service.desk import Desk
 from tarry.service.objects import Name, add_shared, begun, column, ids_of, noted, tried

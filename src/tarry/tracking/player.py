@@ -16,6 +16,7 @@ from tarry.rates.base import counts_tracked
 from tarry.schedulers import DoublingBernoulli, VarOpt
 from tarry.schedulers.base import Keyed, resettle
 from tarry.schedulers.base import allocate as allocate_scheduler
+from tarry.schedulers.named import free_scheduler
 from tarry.tracking.buffer import make_buffer
 from tarry.tracking.doubling import Single, fresh_epochs
 from tarry.tracking.table import grow_table, make_table, resettled_table
@@ -25,7 +26,7 @@ NOTICEABLE = 0.01  # of the mean weight: a smaller shortfall is noise
 
 
 class Player(Parameters, init=False):
-    """A learner and the scheduler that decides whose feedback it sees (default: VarOpt).
+    """A learner and the scheduler that decides whose feedback it sees (default: VarOpt), or that scheduler's name.
 
     ``epochs=Doubling(…)`` restarts both whenever a guess is outgrown.
 
@@ -44,6 +45,8 @@ class Player(Parameters, init=False):
             own = ": one of your own inherits tarry.learners.base.Learner" if hasattr(learner, "feedback") else ""
             raise TypeError(f"learner must be a learner such as DWFTRL(domain, rate=…), got {learner!r}{own}")
         chosen = VarOpt() if scheduler is None else scheduler
+        if isinstance(chosen, str):
+            chosen = free_scheduler(chosen)
         if isinstance(chosen, type) or not hasattr(chosen, "needs_preemption"):
             raise TypeError(f"scheduler must be a scheduler such as VarOpt(), got {scheduler!r}")
         restarts = Single() if epochs is None else epochs

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Hashable, Iterator
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from math import inf, isfinite
 from numbers import Real
 from typing import Any, NamedTuple, Self
@@ -43,6 +44,9 @@ class Told(NamedTuple):
     y: Any
     own: float = 1.0
     options: dict[str, Any] = {}
+
+
+new_told = partial(tuple.__new__, Told)  # without a Python call
 
 
 class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
@@ -91,7 +95,7 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
         model: Any,
         capacity: int | None,
         on: str | Callable[[Any], Hashable] | None = None,
-        scheduler: Scheduler | SchedulerParameter | None = None,
+        scheduler: Scheduler | SchedulerParameter | str | None = None,
         seed: int | None = None,
         size: Sizer = None,
         weights: str = DEFAULT,
@@ -106,7 +110,7 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
         self.model, self.capacity, self.on, self.seed, self.size = model, capacity, on, seed, size
         self.weights, self.split, self.max_weight = weights, split, max_weight
         self.window, self.missing, self.release = window, missing, release
-        self.scheduler = None if bare is None else SchedulerParameter(bare)
+        self.scheduler = bare if bare is None or isinstance(bare, str) else SchedulerParameter(bare)
         if missing is not None:
             check_label(missing, self._is_number, "a decision without one", None)
         weighing, span = Weighing(weights, split, max_weight), Window.of(window, missing, release)
@@ -146,9 +150,12 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
             check_weight(own, _WHOSE, id)
         if self.on is None and id is not x:  # features without a name: a label that came at once
             self._waiting.decide(_copied(x), at=at)
-        features, weight = self._waiting.label(id, Told(y, own, kwargs) if self.window is not None else y, at=at)
+        if self.window is None and at is None:
+            features, weight = self._waiting.end(id)
+        else:
+            features, weight = self._waiting.label(id, new_told((y, own, kwargs)), at=at)
         if weight != 0.0:
-            self._learn(id, features, weight, Told(y, own, kwargs))
+            self._learn(id, features, weight, new_told((y, own, kwargs)))
 
     def advance(self, now: Any = None) -> int:
         """Learn from decisions whose windows have ended by a moment, now if it is not said; return how many."""
@@ -160,13 +167,15 @@ class LateLabels(LateModel, base.Wrapper[Any], base.Estimator):
 
     def _learn(self, id: Hashable, x: Features, weight: float, told: Told) -> None:
         """Teach the model a label in as many calls as its weight takes."""
-        if told.own == 0.0:
+        y, own, options = told
+        if own == 0.0:
             return
         calls = self._waiting.weighing.calls(weight, step_of, self.model)
+        learn = partial(self.model.learn_one, **options) if options else self.model.learn_one
         done = 0
         try:
             while done < calls:
-                self.model.learn_one(x, told.y, w=weight * told.own / calls, **told.options)
+                learn(x, y, w=weight * own / calls)
                 done += 1
         except BaseException as error:  # an interrupt too: what was not learnt must not be lost
             self._waiting.give_back([(id, x, weight * (calls - done) / calls, told)], error)
