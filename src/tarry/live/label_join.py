@@ -17,8 +17,7 @@ from tarry.live import batches, outbox
 from tarry.live.base import Found, StoredObject, make_or_open
 from tarry.live.configuration import JOIN, LABELS, MISSING, OUTBOX, RELEASE, SHARD, SHARDS, WINDOW
 from tarry.live.copies import Copy
-from tarry.live.core import NOW
-from tarry.live.encoding import Item, Unreadable, as_id
+from tarry.live.encoding import Unreadable, as_id
 from tarry.live.labels import FIRST, RULES, UNSAID, as_gathered, as_missing, check_label
 from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
 from tarry.live.outbox import Row, new_row
@@ -27,7 +26,7 @@ from tarry.live.stores import MAIN, POWER, Store
 from tarry.live.weighing import Weighing
 from tarry.live.windows import configuration_of, moment_of
 from tarry.outcomes import Answer
-from tarry.times import AT_END_OF_WINDOW, PER_SECOND, as_length, as_moment
+from tarry.times import AT_END_OF_WINDOW, PER_SECOND, Micros, as_length, as_moment
 
 _NOTHING = np.zeros(1)
 _WEIGHING = Weighing()
@@ -145,7 +144,7 @@ class LabelJoin(StoredObject):
     def _look_up(self) -> None:
         options = self._tracker.configuration.options
         self._labels, self._missing = options[LABELS], options.get(MISSING)
-        self._window = as_length(options[WINDOW], WINDOW) if WINDOW in options else 0
+        self._window = self._tracker.window
         # Labels are kept with their decision until its row comes out; else the first one gives the row.
         self._gathers = self._labels != FIRST or options.get(RELEASE) == AT_END_OF_WINDOW
         self._has_outbox = OUTBOX in options
@@ -165,19 +164,10 @@ class LabelJoin(StoredObject):
         positive number, for VarOpt alone; a decision without one counts 1. ``at`` is when the decision was made, the
         beginning of its window (now, if it is not said): seconds, a datetime, or a text in ISO 8601.
         """
-        if self._window or at is not None:
-            work: Any = partial(self._open, self._moment(at), size)
-            return new_ticket(self._turns.change(work, id, delay, features)[:3])
         work = self._tracker.open if size is None else partial(self._tracker.open, size=size)
+        if self._window or at is not None:
+            return new_ticket(self._turns.change(work, id, delay, features, self._moment(at))[:3])
         return new_ticket(self._turns.change(work, id, delay, features)[:3])
-
-    def _open(self, moment: int, size: float | None, id: Hashable, delay: int | None, features: Any) -> Item:
-        tracker = self._tracker
-        opened = tracker.open(id, delay, features, size, moment + self._window)
-        marks = tracker.slots.marks
-        if moment > marks[NOW]:
-            marks[NOW] = moment
-        return opened
 
     def _moment(self, at: Any, name: str = "at") -> int:
         """Return the moment of an event in a join with windows; refuse one elsewhere."""
@@ -204,19 +194,13 @@ class LabelJoin(StoredObject):
         waits = [None] * len(rows) if delays is None else batches.as_list(delays, "delays")
         try:
             listed = None if sizes is None else batches.as_list(sizes, "sizes")
-            work = partial(self._tracker.open_many, sizes=listed)
-            if self._window or at is not None:
-                work = partial(self._open_many, self._moments(at, len(rows)), listed)
+            moments = self._moments(at, len(rows)) if self._window or at is not None else None
+            work = partial(self._tracker.open_many, sizes=listed, moments=moments)
             opened = self._turns.change(work, names, waits, rows)
         except ValueError:
             check_features(rows, self._tracker.items.pack)  # which names the row, if that was it
             raise
         return [new_ticket(one[:3]) for one in opened]
-
-    def _open_many(self, moments: list[int], sizes: Any, names: list[Any], delays: Any, rows: Any) -> list[Item]:
-        opened = self._tracker.open_many(names, delays, rows, sizes, [moment + self._window for moment in moments])
-        self._tracker.slots.note(max(moments, default=0))
-        return opened
 
     def _moments(self, at: Any, count: int) -> list[int]:
         """Return a moment for each of several events, from one for all of them or a list."""
@@ -241,7 +225,7 @@ class LabelJoin(StoredObject):
         key = None if key is None else as_id(key)
         work: Callable[..., _Told] = self._gather if self._gathers else self._end
         if self._window or at is not None:
-            work = partial(self._label_at, self._moment(at))
+            return self._turns.change(self._label_at, id, label, key, self._moment(at))[1]
         return self._turns.change(work, id, label, key)[1]
 
     def label_many(
@@ -258,9 +242,8 @@ class LabelJoin(StoredObject):
         if not self._window and at is None:
             work = self._gather if self._gathers else self._end
             return self._turns.change(self._each, work, names, zip(checked, marks, strict=True))
-        moments = self._moments(at, len(names))
-        step = lambda id, label, key, moment: self._label_at(moment, id, label, key)  # noqa: E731 - the order of columns
-        return self._turns.change(self._each, step, names, zip(checked, marks, moments, strict=True))
+        given = zip(checked, marks, self._moments(at, len(names)), strict=True)
+        return self._turns.change(self._each, self._label_at, names, given)
 
     def _each(
         self, step: Callable[..., _Told], names: list[Hashable], given: Iterable[tuple[Any, ...]]
@@ -276,7 +259,7 @@ class LabelJoin(StoredObject):
         check_label(id, label)
         return label
 
-    def _label_at(self, moment: int, id: Hashable, label: Any, key: Hashable) -> _Told:
+    def _label_at(self, id: Hashable, label: Any, key: Hashable, moment: int) -> _Told:
         self._tracker.slots.note(moment)
         if self._gathers:
             return self._gather(id, label, key, moment)
@@ -480,21 +463,20 @@ class LabelJoin(StoredObject):
         ids: dict[int, Hashable] = {}
         ends: deque[int] = deque()  # of tracked decisions, in the order of time
         for i, is_label, moment in log.events:
-            if self._window:
-                yield from self._ended(ends, moment - 1)  # a label may come in the last moment of its window
+            at = Micros(moment) if self._window else None
+            if at is not None:
+                yield from self._ended(ends, at - 1)  # a label may come in the last moment of its window
             if is_label:
                 # Without a window labels do not gather here.
-                step = partial(self._label_at, moment) if self._window else self._end
-                row = self._turns.change(step, ids[i], self._checked(ids.pop(i), log.labels[i]))[1]
+                step: Callable[..., _Told] = self._end if at is None else self._label_at
+                row = self._turns.change(step, ids[i], self._checked(ids.pop(i), log.labels[i]), None, at)[1]
                 if row is not None:
                     yield row
-            elif self._window:
-                opened = self._turns.change(partial(self._open, moment, sizes[i]), log.ids[i], None, log.features[i])
-                ids[i] = opened.id
-                if opened.tracked:
-                    ends.append(moment + self._window)
             else:
-                ids[i] = self.decide(log.features[i], log.ids[i], size=sizes[i]).id
+                ticket = self.decide(log.features[i], log.ids[i], size=sizes[i], at=at)
+                ids[i] = ticket.id
+                if ticket.tracked and at is not None:
+                    ends.append(at + self._window)
         if self._window and log.events:
             yield from self._ended(ends, ends[-1] if at_end == DELIVER and ends else log.events[-1][2])
 

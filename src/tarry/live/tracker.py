@@ -19,10 +19,11 @@ from tarry.live import buffers
 from tarry.live.batches import Receipt
 from tarry.live.buffers import Fates, Ids
 from tarry.live.configuration import OUTBOX, WINDOW, Configuration
-from tarry.live.core import ANSWERED, ANSWERS, LARGEST, MALFORMED, NAMING, ROUNDS, Slots, book_label
+from tarry.live.core import ANSWERED, ANSWERS, LARGEST, MALFORMED, NAMING, NOW, ROUNDS, Slots, book_label
 from tarry.live.encoding import Item, Objects, Unreadable, as_id
 from tarry.outcomes import Answer
 from tarry.schedulers.base import SATURATED
+from tarry.times import as_length
 from tarry.tracking import keyed_draws, terms_of
 from tarry.tracking.table import RELEASED
 from tarry.tracking.tally import LAST, UNCERTIFIED
@@ -52,6 +53,7 @@ class Tracker:
         self.configuration, self.memory = configuration, configuration.memory
         self.recent = min(RECENT, self.memory)
         player, stated = configuration.player, configuration.options
+        self.window = _window_of(configuration)
         given = {name: stated[name] for name in _STATED if name in stated}
         withholds = player.scheduler.withholds_feedback
         self.terms = terms_of(player.learner, **given, restarts=player.epochs.needs_preemption, withholds=withholds)
@@ -90,14 +92,14 @@ class Tracker:
         id: Hashable,
         delay: int | None,
         payload: Any,
+        moment: int | None = None,
         size: float | None = None,
-        due: int | None = None,
         context: np.ndarray | None = None,
     ) -> Item:
         """Begin a round, or return the round that already has this id. Bad arguments begin nothing.
 
-        ``due`` is the moment at which the window of the round ends, where rounds have windows; ``context`` is what
-        the learner sees before it plays.
+        ``moment`` is when the window of the round begins, where rounds have windows; ``context`` is what the learner
+        sees before it plays.
         """
         if size is not None:
             size = self.slots.as_size(size)
@@ -110,12 +112,14 @@ class Tracker:
             id = as_id(id)
             known = self.find(id)
             if known is not None:
+                if moment is not None:
+                    self.slots.note(moment)
                 return self._again(known, id)
             if naming == OURS:
                 self._refuse_naming(naming)
         elif naming == CALLERS:
             self._refuse_naming(naming)
-        return self._begin(id, -1 if delay is None else delay, payload, 1.0 if size is None else size, due, context)
+        return self._begin(id, -1 if delay is None else delay, payload, 1.0 if size is None else size, moment, context)
 
     def open_many(
         self,
@@ -123,19 +127,19 @@ class Tracker:
         delays: list[Any],
         payloads: list[Any],
         sizes: list[Any] | None = None,
-        due: list[int] | None = None,
+        moments: list[int] | None = None,
         contexts: list[np.ndarray] | None = None,
     ) -> list[Item]:
         """Begin rounds one after the other; bad arguments begin none of them."""
         listed = [None] * len(ids) if sizes is None else sizes
-        ends = [None] * len(ids) if due is None else due
+        begun = [None] * len(ids) if moments is None else moments
         shown = [None] * len(ids) if contexts is None else contexts
-        named = self.check_many(ids, delays=delays, sizes=listed, moments=ends, contexts=shown)
+        named = self.check_many(ids, delays=delays, sizes=listed, moments=begun, contexts=shown)
         naming = self.slots.counts[NAMING]
         other = bool(ids) and naming not in (UNDECIDED, CALLERS if named else OURS)
         if other and not (named and all(self.find(id) is not None for id in named)):
             self._refuse_naming(naming)
-        return [self.open(*row) for row in zip(ids, delays, payloads, listed, ends, shown, strict=True)]
+        return [self.open(*row) for row in zip(ids, delays, payloads, begun, listed, shown, strict=True)]
 
     def check_many(self, ids: list[Any], *, delays: list[Any], sizes: list[Any], **others: list[Any]) -> list[Hashable]:
         """Return the ids of rounds that are to begin; raise an error about bad arguments, whoever has the turn."""
@@ -166,7 +170,7 @@ class Tracker:
         raise ValueError(f"this {self.configuration.kind} has used {used} so far: give ids always or never")
 
     def _begin(
-        self, id: Hashable, delay: int, payload: Any, size: float, due: int | None, context: np.ndarray | None
+        self, id: Hashable, delay: int, payload: Any, size: float, moment: int | None, context: np.ndarray | None
     ) -> Item:
         slots = self.slots
         slot = slots.open(delay, size, context)
@@ -188,9 +192,13 @@ class Tracker:
             if self.ids is None:
                 self.ids = Ids(self.memory, self.configuration.seed)
             self.ids.add(id, t, self.tracked)
+        if moment is not None:
+            if slot >= 0:
+                slots.due[slot] = moment + self.window
+            marks = slots.marks
+            if moment > marks[NOW]:  # as slots.note does; a call more is 2 % of a decision
+                marks[NOW] = moment
         if slot >= 0:
-            if due is not None:
-                slots.due[slot] = due
             self.tracked.add(t)
             item = _new_item((id, True, released, Answer.PENDING, play, payload, (), ()))
             self.fates.write(t, buffers.PENDING)
@@ -237,6 +245,7 @@ class Tracker:
                 self.items.pop(t, None)
         self.configuration = wanted._replace(forgotten=since if since > rounds - wanted.memory else 0)
         self.memory, self.recent, self.fates, self.ids = wanted.memory, recent, fates, ids
+        self.window = _window_of(wanted)
         self.keep_old_ids()
         slots.is_midway = False
         return released
@@ -405,6 +414,12 @@ class Tracker:
             return before._replace(answer=answer)
         was_tracked = t > self.forgotten and self.fates.read(t) >= buffers.PREEMPTED
         return Item(id, was_tracked, (), answer, None)
+
+
+def _window_of(configuration: Configuration) -> int:
+    """Return the length of windows in microseconds, 0 where there are none."""
+    stated = configuration.options
+    return as_length(stated[WINDOW], WINDOW) if WINDOW in stated else 0
 
 
 def _malformed(feedback: Any) -> ValueError:
