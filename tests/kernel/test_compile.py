@@ -50,6 +50,7 @@ VERBS = [
 @pytest.mark.parametrize("name", VERBS, ids=lambda v: v.__name__)
 @pytest.mark.jit(only=True)
 def test_verbs_are_registered_for_every_target(name):
+    compiling.numba_side()  # Numba hears of them with the first program that compiles
     context = cpu_target.typing_context
     context.refresh()
     templates = context.resolve_value_type(name).templates
