@@ -21,6 +21,7 @@ from tarry.live.plain import plain
 from tarry.service import desk
 from tarry.service.desk import HISTORY, Desk
 from tarry.service.events import _changes
+from tarry.service.objects import begun
 
 
 def test_the_lines_of_the_readme(served):
@@ -288,6 +289,26 @@ async def _desk_with_notes(*noted):
         desk.note(what, answers)
     await desk.close()
     return desk
+
+
+def test_moments_of_decisions_that_no_longer_wait_are_dropped():
+    """However many were tracked, and wherever they ended; what waits keeps its moment."""
+
+    async def work():
+        desk = Desk(tarry.LabelJoin(None, memory=10))
+        most = 0
+        for k in range(3000):
+            ticket = await desk.call(partial(desk.opened.decide, None, k))
+            await begun(desk, [ticket])
+            if k:  # the first one waits
+                await desk.call(partial(desk.opened.label, k, 1))
+            most = max(most, len(desk.times))
+        await desk.close()
+        return most, 0 in desk.times
+
+    most, is_known = asyncio.run(work())
+    assert most < 1100
+    assert is_known
 
 
 def test_the_timeline_keeps_a_bounded_number_of_answers():

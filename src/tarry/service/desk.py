@@ -11,6 +11,7 @@ import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from itertools import count
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -30,6 +31,7 @@ MOST_WAITING = 10_000  # calls; beyond it callers are asked to come again
 MOST_OPEN = 256  # desks
 HISTORY = 1024  # answers that the timeline shows
 _MOST_TIMES = 100_000  # moments of decisions that are kept
+_SPARE_TIMES = 1000  # moments beyond twice those that are needed, before the others are dropped
 
 _Waiting = tuple[Callable[[], Any], "asyncio.Future[Any]"]
 
@@ -64,6 +66,7 @@ class Desk:
         self.history: deque[Event] = deque()
         self._noted = 0  # answers in it
         self.times: dict[Hashable, float] = {}  # when tracked decisions were made, as far as this process knows
+        self._room = _SPARE_TIMES  # for moments, before those of decisions that no longer wait are dropped
         pairs = zip(opened.lanes, self._queues, strict=True)
         self._threads = [Thread(target=self._work, args=pair, name="tarry-desk", daemon=True) for pair in pairs]
         for thread in self._threads:
@@ -106,6 +109,19 @@ class Desk:
             self.times[id] = now
         while len(self.times) > _MOST_TIMES:
             del self.times[next(iter(self.times))]
+
+    async def drop_times(self) -> None:
+        """Drop the moments of decisions that no longer wait, where there are many; those may have ended elsewhere."""
+        if len(self.times) > self._room:
+            self._room, asked = 2 * len(self.times), time.time()  # others need not do so meanwhile
+            with suppress(StoreError, Refusal):  # the caller's own call was made, and must be answered so
+                self.keep_times(await self.call(self.opened.tracked), asked)
+
+    def keep_times(self, waiting: Iterable[Any], asked: float) -> None:
+        """Keep the moments of those that were waiting when this was asked, and later ones."""
+        ids = {one.id for one in waiting}
+        self.times = {id: at for id, at in self.times.items() if id in ids or at >= asked}
+        self._room = _SPARE_TIMES + 2 * len(self.times)
 
     def _work(self, lane: StoredObject, calls: SimpleQueue[_Waiting]) -> None:
         """Make calls until the end; what waits is drained at once."""

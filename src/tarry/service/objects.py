@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -84,9 +85,9 @@ def add_shared(router: APIRouter, kind: type[StoredObject], example: str) -> Non
     async def tracked(request: Request, name: Name) -> Response:
         """Tell who waits, since when, and what it would weigh if it were answered now."""
         desk = await desk_of(request, kind, name)
-        opened = desk.opened
+        opened, asked = desk.opened, time.time()
         waiting, rounds = await desk.call(lambda: (opened.tracked(), opened.status().rounds))
-        desk.times = {one.id: desk.times[one.id] for one in waiting if one.id in desk.times}
+        desk.keep_times(waiting, asked)
         lines = [one._asdict() | {"since": desk.times.get(one.id)} for one in waiting]
         return answer({"rounds": rounds, "capacity": opened.capacity, "tracked": lines})
 
@@ -211,11 +212,13 @@ def noted(desk: Desk, what: str, told: list[Any], key: str = "", shown: list[Any
     return answer({key: told} if key else told[0])
 
 
-def begun(desk: Desk, rounds: list[Any], key: str = "") -> Response:
+async def begun(desk: Desk, rounds: list[Any], key: str = "") -> Response:
     """Do so with rounds or decisions that have begun, and remember when those that are tracked did."""
     desk.note_tracked(one.id for one in rounds if one.tracked)
     shown = [Ticket(one.id, one.tracked, one.released) for one in rounds]  # without what is played
-    return noted(desk, "decided", rounds, key, shown)
+    response = noted(desk, "decided", rounds, key, shown)
+    await desk.drop_times()  # at last: a look at the timeline relies on what was made being noted
+    return response
 
 
 def receipts(desk: Desk, what: str, told: Any, key: str = "") -> Response:
