@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tarry
-from tarry.game.problem import assumption_warnings
+from tarry.game.grants import assumption_warnings
 from tarry.learners import (
     BOLD,
     DOGD,

@@ -11,7 +11,7 @@ from marking import slow_but
 
 import tarry
 from tarry import theory
-from tarry.game.problem import setting_of
+from tarry.game.grants import setting_of
 from tarry.game.rounds import CLAIRVOYANT, acknowledge, begin, deliver
 from tarry.learners import EntropicFTRL, Exp3, TsallisFTRL
 from tarry.learners.base import RecordedDirections

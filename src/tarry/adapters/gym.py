@@ -18,7 +18,7 @@ from tarry.delays.base import delay
 from tarry.domains import Ball
 from tarry.domains.base import nearest
 from tarry.game import Game
-from tarry.game.problem import check_grants, check_sizes
+from tarry.game.grants import check_grants, check_sizes
 from tarry.game.run import Stop, make_run
 from tarry.game.world import ENTERED, EXPIRED, FEEDBACK, PREEMPTED
 from tarry.kernel.views import alone

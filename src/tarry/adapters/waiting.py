@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.errors import TarryError
-from tarry.game.problem import check_grants
+from tarry.game.grants import check_grants
 from tarry.kernel import make_seed
 from tarry.learners import Idle
 from tarry.live import Ticket

@@ -15,8 +15,8 @@ from tarry.checks import as_level, as_range
 from tarry.delays.base import Backlog
 from tarry.domains.base import as_array
 from tarry.errors import ArgumentError
+from tarry.game.grants import assumption_warnings
 from tarry.game.hindsight import Comparator, check_path, losses_up_to
-from tarry.game.problem import assumption_warnings
 from tarry.game.run import Played
 from tarry.game.world import EVENTS, Log
 from tarry.outcomes import FATES, Certificate, Fate, Weights, counted, html_facts, number

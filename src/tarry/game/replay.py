@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from tarry.errors import Interrupted
 from tarry.game.blocks import Crew, Part
-from tarry.game.problem import as_sizes, check_delays, check_grants, check_sizes
+from tarry.game.grants import check_grants, check_sizes
+from tarry.game.problem import as_sizes, check_delays
 from tarry.game.record import SeedResults
 from tarry.game.run import Played, Stop, make_run, refuse_if_large
 from tarry.game.simulate import in_threads, seed_list, worker_count

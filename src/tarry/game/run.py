@@ -14,9 +14,9 @@ from tarry.delays.base import allocate as allocate_delays
 from tarry.errors import TooLarge
 from tarry.game.checked import play_checked
 from tarry.game.descent import Projection
+from tarry.game.grants import check_player, setting_of
 from tarry.game.hindsight import OUTSIDE, Comparator
 from tarry.game.in_step import advance_in_step, plays_in_step, seen_losses
-from tarry.game.problem import check_player, setting_of
 from tarry.game.rounds import Setting, no_slot, no_weight
 from tarry.game.world import (
     BOOKS,

@@ -20,7 +20,8 @@ import numpy as np
 from tarry import domains, learners, rates, schedulers, tracking
 from tarry.checks import as_int
 from tarry.errors import Mismatch, StoreError
-from tarry.game.problem import check_capacity, check_grants
+from tarry.game.grants import check_grants
+from tarry.game.problem import check_capacity
 from tarry.kernel import Parameters
 from tarry.live.encoding import damaged
 from tarry.live.values import brief

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.errors import NotGranted
-from tarry.game.problem import check_sizes, setting_of
+from tarry.game.grants import check_sizes, setting_of
 from tarry.game.rounds import COUNTED, NO_SLOT, acknowledge, begin, deliver, forfeit, no_slot, no_weight, take_out
 from tarry.kernel.blame import outside_array
 from tarry.kernel.compile import entry, handle

@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tarry.delays import array
 from tarry.game.checked import play_checked
-from tarry.game.problem import as_sizes, check_grants, check_verbs
+from tarry.game.grants import check_grants, check_verbs
+from tarry.game.problem import as_sizes
 from tarry.game.replay import Unplayed
 from tarry.game.run import Stop, make_run
 from tarry.game.world import BOOKS, FEEDBACK, note, note_round, run_rounds
