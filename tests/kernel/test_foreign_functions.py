@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tarry.kernel import Parameters, as_step, entry, verb
-from tarry.kernel.compile import handle
+from tarry.kernel.words import Handle
 
 
 class Holder(Parameters, init=False):
@@ -90,12 +90,12 @@ def read_handle(held, x):
 
 
 def test_a_handle_of_a_plain_function_is_read_by_python():
-    assert read_handle(handle(Outer(Holder(doubled_plainly), 3.0)), 2.0) == 12.0
+    assert read_handle(Handle(Outer(Holder(doubled_plainly), 3.0)), 2.0) == 12.0
 
 
 @pytest.mark.jit(only=True)
 def test_a_handle_of_a_compiled_function_is_read_by_compiled_code():
-    held = handle(Outer(Holder(doubled), 3.0))
+    held = Handle(Outer(Holder(doubled), 3.0))
     assert numba.njit(read_handle)(held, 2.0) == 12.0
 
 

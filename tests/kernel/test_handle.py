@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import gc
+import sys
+import weakref
+from enum import IntEnum
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from tarry.kernel.compile import entry, handle
+from tarry.kernel.compile import entry
+from tarry.kernel.words import Handle
 
 
 class Pair(NamedTuple):
@@ -24,14 +29,14 @@ def add(box, i, amount):
 
 def test_a_direct_call_is_the_same_call():
     numbers = np.zeros(3)
-    box = handle(Pair(numbers, 2.0))
+    box = Handle(Pair(numbers, 2.0))
     usual = add.dispatcher_for()
     direct = add.machine_code_for((box, 0, 1.0))
     assert np.all(numbers == 0.0), "finding the code runs nothing"
     assert usual(box, 1, 4.0) == direct(box, 1, 0.0) == 8.0
     assert direct(box, 2, 3.0) == 6.0
     assert numbers.tolist() == [0.0, 4.0, 3.0]
-    assert add.machine_code_for((handle(Pair(np.ones(7), 1.0)), 0, 1.0))(box, 2, 0.0) == 6.0, (
+    assert add.machine_code_for((Handle(Pair(np.ones(7), 1.0)), 0, 1.0))(box, 2, 0.0) == 6.0, (
         "one code for one set of types"
     )
 
@@ -39,9 +44,71 @@ def test_a_direct_call_is_the_same_call():
 @pytest.mark.jit(only=True)
 def test_a_direct_call_compiles_once_and_only_what_is_asked():
     usual = add.dispatcher_for()
-    box = handle(Pair(np.zeros(3), 2.0))
+    box = Handle(Pair(np.zeros(3), 2.0))
     before = len(usual.overloads)
     add.machine_code_for((box, 0, 1.0))
     add.machine_code_for((box, 0, 1.0))
     usual(box, 0, 1.0)
     assert len(usual.overloads) == max(before, 1)
+
+
+@pytest.mark.jit
+def test_calls_keep_no_references():
+    numbers = np.zeros(3)
+    box = Handle(Pair(numbers, 2.0))
+    direct = add.machine_code_for((box, 0, 1.0))
+    direct(box, 0, 1.0)
+    before = sys.getrefcount(numbers), sys.getrefcount(box)
+    for _ in range(1000):
+        direct(box, 0, 1.0)
+    assert (sys.getrefcount(numbers), sys.getrefcount(box)) == before
+    memory = weakref.ref(numbers)
+    del box, numbers
+    gc.collect()
+    assert memory() is None
+
+
+class Colour(IntEnum):
+    RED = 1
+    BLUE = 2
+
+
+class Mixed(NamedTuple):
+    flag: bool
+    small: Any
+    large: Any
+    colour: Colour
+    inner: tuple[Any, ...]
+
+
+@entry
+def weigh(box, i):
+    """Return a number that every field of the body has a part in."""
+    body = box.body
+    first, second = body.inner
+    total = first[i, 1] + 10.0 * second[0][i] + 100.0 * (body.colour == Colour.BLUE)
+    return total + 1000.0 * body.small + (1e4 if body.flag else 0.0) + (1e5 if body.large > np.uint64(1 << 63) else 0.0)
+
+
+@pytest.mark.jit
+def test_a_handle_holds_numbers_views_and_nested_tuples():
+    numbers = np.arange(12.0).reshape(4, 3)
+    fixed = np.array([5, 6, 7], np.int32)
+    fixed.setflags(write=False)
+    body = Mixed(True, np.float32(0.5), np.uint64(2**64 - 1), Colour.BLUE, (numbers[::2].T, (fixed,)))
+    box = Handle(body)
+    assert weigh.machine_code_for((box, 0))(box, 1) == 7.0 + 60.0 + 100.0 + 500.0 + 1e4 + 1e5
+    other = Handle(body._replace(flag=False, colour=Colour.RED, large=np.uint64(1)))
+    assert weigh.machine_code_for((other, 0))(other, 0) == 6.0 + 50.0 + 500.0
+
+
+class Noted(NamedTuple):
+    numbers: np.ndarray
+    factor: float
+    note: str
+
+
+@pytest.mark.jit(only=True)
+def test_a_text_in_a_handle_is_refused():
+    with pytest.raises(Exception, match="numbers, arrays and functions"):
+        add.machine_code_for((Handle(Noted(np.zeros(1), 2.0, "two")), 0, 1.0))

@@ -18,7 +18,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import CO_VARARGS
-from types import SimpleNamespace
 from typing import Annotated, Any, TypeVar, cast
 
 import numpy as np
@@ -337,10 +336,3 @@ def as_step(function: Callable[..., Any]) -> Callable[..., Any]:
     if not callable(function):
         raise TypeError(f"a function is needed here, got {function!r}")
     return cast(Callable[..., Any], numba_side().foreign(function)) if hasattr(function, "py_func") else function
-
-
-def handle(body: Any) -> Any:
-    """Return a (nested) named tuple as one reference, which compiled code reads as ``.body``; arrays stay shared."""
-    # Numba unpacks a tuple of arrays at each call from Python, 0.2 µs a field; a handle is a single reference.
-    is_plain = _in_python.get() or must_run_plain(body)
-    return SimpleNamespace(body=body) if is_plain else numba_side().Handle(body)

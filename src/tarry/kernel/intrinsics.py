@@ -13,7 +13,17 @@ from numba.core import types
 from numba.core.cgutils import create_struct_proxy
 from numba.core.datamodel import models
 from numba.core.pythonapi import NativeValue, unbox
-from numba.extending import intrinsic, lower_builtin, make_attribute_wrapper, overload, register_model, type_callable
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_builtin,
+    lower_getattr,
+    make_attribute_wrapper,
+    overload,
+    register_model,
+    type_callable,
+)
 from numba.np.arrayobj import load_item
 
 from tarry.kernel.compile import INLINED
@@ -120,10 +130,10 @@ def _read(typing: Any, like: Any, words: Any, i: Any) -> Any:
 
 
 def _built(context: Any, builder: Any, kind: Any, value: Any, next_word: Any) -> Any:
-    """Return the value of a tree whose words come one after another."""
+    """Return the value of a tree whose words come one after another; constants are those of ``value``, if it is one."""
     if isinstance(kind, types.BaseTuple):
-        parts = enumerate(kind.types)
-        made = [_built(context, builder, part, builder.extract_value(value, at), next_word) for at, part in parts]
+        parts = [None if value is None else builder.extract_value(value, at) for at in range(len(kind.types))]
+        made = [_built(context, builder, *pair, next_word) for pair in zip(kind.types, parts, strict=True)]
         return context.make_tuple(builder, kind, made)
     if isinstance(kind, types.Array):
         data = builder.inttoptr(next_word(), context.get_data_type(kind.dtype).as_pointer())
@@ -132,9 +142,55 @@ def _built(context: Any, builder: Any, kind: Any, value: Any, next_word: Any) ->
     if isinstance(kind, types.Float):
         number = builder.bitcast(next_word(), context.get_value_type(types.float64))
         return context.cast(builder, number, types.float64, kind)
+    if isinstance(kind, types.IntEnumMember):
+        kind = kind.dtype
     if isinstance(kind, (types.Integer, types.Boolean)):
         return context.cast(builder, next_word(), types.int64, kind)
-    return value
+    if value is None and not isinstance(kind, (types.Callable, types.NoneType)):  # which are known by their types
+        raise TypeError(f"a handle holds numbers, arrays and functions, and no {kind}")
+    return context.get_dummy_value() if value is None else value
+
+
+class HandleType(types.Type):  # type: ignore[misc]
+    """The type of a handle, the address of the words of a tree of this type."""
+
+    def __init__(self, body: Any) -> None:
+        self.body = body
+        super().__init__(name=f"Handle({body})")
+
+    @property
+    def key(self) -> Any:
+        return self.body  # its name does not tell types of one name apart
+
+
+register_model(HandleType)(models.OpaqueModel)
+
+
+@unbox(HandleType)  # type: ignore[untyped-decorator]
+def _unbox_handle(_kind: Any, value: Any, c: Any) -> Any:
+    number = c.pyapi.object_getattr_string(value, "address")
+    address = c.pyapi.long_as_longlong(number)
+    c.pyapi.decref(number)
+    return NativeValue(c.builder.inttoptr(address, c.pyapi.voidptr))
+
+
+@infer_getattr
+class _HandleAttributes(AttributeTemplate):  # type: ignore[misc]
+    key = HandleType
+
+    def resolve_body(self, kind: Any) -> Any:
+        return kind.body
+
+
+@lower_getattr(HandleType, "body")  # type: ignore[untyped-decorator]
+def _body_of(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    words = builder.bitcast(value, context.get_value_type(types.int64).as_pointer())
+    place = iter(range(1 << 30))
+
+    def next_word() -> Any:
+        return builder.load(builder.gep(words, [context.get_constant(types.intp, next(place))], inbounds=True))
+
+    return _built(context, builder, kind.body, None, next_word)
 
 
 class PackedType(types.Type):  # type: ignore[misc]

@@ -11,23 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from numba import config, jit, njit, typeof
-from numba.core import types
-from numba.core.cgutils import create_struct_proxy, gep_inbounds
 from numba.core.dispatcher import Dispatcher
-from numba.core.imputils import impl_ret_borrowed, lower_getattr
-from numba.core.runtime.nrtdynmod import _meminfo_struct_type
-from numba.experimental import structref
 from numba.extending import overload
 
 from tarry.kernel.compile import INLINED
-from tarry.kernel.intrinsics import PackedType
+from tarry.kernel.intrinsics import HandleType, PackedType
 from tarry.kernel.pipeline import EntryCompiler, StepCompiler
 
 # Numba's own locators, tried after ours: another thread's cached function may be made at the same moment.
 NUMBAS_LOCATORS = "UserProvidedCacheLocator,InTreeCacheLocator,UserWideCacheLocator,IPythonCacheLocator,ZipCacheLocator"
 # Weak, so that a user's function that is gone takes what was compiled of it along.
 _foreign: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-_DATA = 3  # the place of the data pointer in what Numba allocates
 _lock = threading.Lock()  # of Numba's list of locators, which is the process's
 _asked = threading.local()  # the folder that this thread compiles into
 
@@ -43,6 +37,11 @@ def inline(function: Any, choose: Callable[..., Any], inlined: bool) -> None:
 def packed_type(trees: Any) -> PackedType:
     """Return the type of packed replicas."""
     return PackedType(typeof(trees))
+
+
+def handle_type(body: Any) -> HandleType:
+    """Return the type of a handle of this body."""
+    return HandleType(typeof(body))
 
 
 class FolderLocator:
@@ -108,32 +107,3 @@ def foreign(function: Any) -> Any:
     if function not in _foreign:
         _foreign[function] = jit(**{**function.targetoptions, "_nrt": True})(function.py_func)
     return _foreign[function]
-
-
-@structref.register
-class _HandleType(types.StructRef):  # type: ignore[misc]
-    # Without literal types: a handle is one type whatever numbers it was made with.
-    def preprocess_fields(self, fields: Any) -> Any:
-        return tuple((name, types.unliteral(kind)) for name, kind in fields)
-
-
-class Handle(structref.StructRefProxy):  # type: ignore[misc]
-    """A (nested) named tuple as one reference."""
-
-    def __new__(cls, body: Any) -> Any:
-        return structref.StructRefProxy.__new__(cls, body)
-
-
-structref.define_proxy(Handle, _HandleType, ["body"])
-
-
-@lower_getattr(_HandleType, "body")  # type: ignore[untyped-decorator]
-def _body_of(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    # Numba's own reading needs code that counts references: to dozens of arrays, 0.7 µs a call. The caller holds them.
-    meminfo = create_struct_proxy(kind)(context, builder, value=value).meminfo
-    meminfo = builder.bitcast(meminfo, _meminfo_struct_type.as_pointer())
-    data = builder.load(gep_inbounds(builder, meminfo, 0, _DATA))
-    payload = kind.get_data_type()
-    place = builder.bitcast(data, context.data_model_manager[payload].get_value_type().as_pointer())
-    body = create_struct_proxy(payload)(context, builder, ref=place).body
-    return impl_ret_borrowed(context, builder, kind.field_dict["body"], body)
