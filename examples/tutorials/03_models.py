@@ -2,14 +2,14 @@
 River, scikit-learn and PyTorch
 ===============================
 
-An adapter puts a model of another library behind a tracking set: at most ``capacity`` decisions wait for labels, and
-each label that is used reaches the model with its weight.
+This tutorial is for readers who train a model of another library from late labels. An adapter tracks at most
+``capacity`` decisions for the model. Each label that is used reaches the model with its weight.
 """
 
 # %%
 # River: progressive validation with late labels
 # ----------------------------------------------
-# ``progressive_val_score`` takes River's arguments and a capacity. All labels come 100 rows late here.
+# ``progressive_val_score`` takes River's arguments and a capacity. Here every label comes 100 rows late.
 import altair as alt
 import numpy as np
 from river import datasets, linear_model, metrics, preprocessing
@@ -39,8 +39,8 @@ chart = dressed(dots.properties(width=480, height=200), "Phishing pages, labels 
 # %%
 # scikit-learn
 # ------------
-# Any model with ``partial_fit(X, y, sample_weight=…)``. ``decide`` registers rows; ``label`` learns from those still
-# tracked.
+# The adapter takes any model with ``partial_fit(X, y, sample_weight=…)``. ``decide`` registers rows; ``label`` learns
+# from the rows that are still tracked.
 draw = np.random.default_rng(0)
 X = draw.normal(size=(400, 3))
 y = (X[:, 0] + 0.5 * draw.normal(size=400) > 0).astype(int)
@@ -53,9 +53,9 @@ print(f"{learnt} of {len(X)} rows learnt from; accuracy {model.score(X, y):.2f}"
 # %%
 # PyTorch
 # -------
-# PyTorch is not installed where this site is built, so the following is shown and not run. ``make test-torch`` runs
-# the adapter's tests on PyTorch itself. The weight multiplies the loss of its row, and a batch of n rows is divided
-# by n.
+# PyTorch is not installed where this site is built, so the code below is shown and not run. ``make test-torch``
+# runs the adapter's tests on PyTorch itself. The adapter multiplies the loss of each row by its weight, and divides
+# a batch of n rows by n.
 #
 # .. code-block:: python
 #
@@ -71,4 +71,5 @@ print(f"{learnt} of {len(X)} rows learnt from; accuracy {model.score(X, y):.2f}"
 #    late.step()  # what is left in the batch
 
 # %%
-# :doc:`/adapters` says which weight a model receives, and has windows, Vowpal Wabbit and Gymnasium.
+# :doc:`/adapters` says which weight a model receives and how to estimate a rate beside it. It also has windows, Vowpal
+# Wabbit and Gymnasium.

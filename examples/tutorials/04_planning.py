@@ -2,14 +2,14 @@
 Planning a capacity from a log
 ==============================
 
-How many slots are enough? ``tarry plan log.csv`` replays two columns of time stamps at every capacity. This tutorial
-does it in Python on a made-up week of orders, busy by day.
+This tutorial is for readers who choose a capacity: how many slots are enough? ``tarry plan log.csv`` replays two
+columns of time stamps at every capacity. This script does so in Python, on a made-up week of orders, busy by day.
 """
 
 # %%
 # A log
 # -----
-# 2 500 orders whose outcomes are known some hours later.
+# The log has 2 500 orders. Their outcomes are known some hours later.
 import tempfile
 from pathlib import Path
 
@@ -28,8 +28,8 @@ label = decided + draw.lognormal(np.log(5 * 3600), 0.8, seconds.size).astype("ti
 # %%
 # The plan
 # --------
-# ``target=0.5`` asks for labels worth half of all labels. The plan says how many decisions wait at once, and checks
-# the figure against Little's law: mean backlog = arrival rate × mean delay.
+# ``target=0.5`` asks for labels that are worth half of all labels. The plan says how many decisions wait at once, and
+# checks that number by Little's law: mean backlog = arrival rate × mean delay.
 with tempfile.TemporaryDirectory() as folder:
     log = Path(folder) / "orders.csv"
     pl.DataFrame({"decided_at": decided, "label_at": label}).write_csv(log)
@@ -39,8 +39,8 @@ print(plan.backlog.little)
 print(plan.recommendation)
 
 # %%
-# Every capacity that was replayed. *seen* is the share of labels that come while their decision is tracked; *error
-# factor* is how much wider the error of a mean becomes than with unlimited tracking.
+# The table has every capacity that was replayed. *seen* is the share of labels that come while their decision is
+# tracked. *error factor* is the standard error of a mean, as a multiple of that with unlimited tracking.
 shown = plan.table.filter(pl.col("scheduler") == "VarOpt")
 shown.select("capacity", pl.col("seen", "effective", "error_factor").round(3))
 
@@ -48,5 +48,5 @@ shown.select("capacity", pl.col("seen", "effective", "error_factor").round(3))
 chart = plan.plot()
 
 # %%
-# From a shell: ``tarry plan orders.csv --target 50%``, and ``--window 30d`` if silence counts as an answer by then.
-# :doc:`/planning` has models of delays for when there is no log, and says how good the figures are.
+# From a shell it is ``tarry plan orders.csv --target 50%``. Add ``--window 30d`` if no answer within 30 days counts
+# as one. :doc:`/planning` plans without a log too, from a model of delays, and says how good the figures are.

@@ -2,14 +2,15 @@
 Durable joins across two processes
 ==================================
 
-A web server decides; a nightly job labels. They are two processes, and either may die. Both open the same join in a
-SQLite file.
+This tutorial is for engineers whose decisions and labels come from different programs. A web server decides; a nightly
+job labels. Either process may die. Both open the same join in a SQLite file.
 """
 
 # %%
 # The two programs
 # ----------------
-# Each is a few lines. Every call is one transaction: stored as a whole before it returns, or without a trace.
+# Each program has a few lines. Every call is one transaction: it is stored as a whole before it returns, or changes
+# nothing.
 import subprocess
 import sys
 import tempfile
@@ -47,8 +48,8 @@ def run(program, *arguments, dies=False):
 # %%
 # A crash in the middle
 # ---------------------
-# The server dies at order 120. The next one begins at order 100, because a careful client repeats what may have been
-# lost. A repeated id is the same decision, so nothing counts twice.
+# The server dies at order 120. The next server begins at order 100, because a careful client repeats the orders
+# that may have been lost. A repeated id is the same decision, so no order counts twice.
 folder = tempfile.TemporaryDirectory()
 url = f"sqlite:///{Path(folder.name) / 'orders.db'}"
 print("first server ends with", run(SERVER, url, 0, 200, 120, dies=True).returncode)

@@ -2,15 +2,15 @@
 The service
 ===========
 
-Decisions are made in Go, Java or JavaScript; labels come later from another system. ``tarry serve`` takes both over
-HTTP. This tutorial starts a server on this machine, joins some labels from Python and with a plain HTTP request, and
-stops the server.
+This tutorial is for teams whose programs are not written in Python. Decisions are made in Go, Java or JavaScript;
+labels come later from another system. ``tarry serve`` takes both over HTTP. The script starts a server on this
+machine, joins some labels from Python, sends a plain HTTP request, and stops the server.
 """
 
 # %%
 # Start a server
 # --------------
-# In a shell this is ``tarry serve``, which prints a token once. Here the token is made first.
+# In a shell the command is ``tarry serve``, which prints a token once. Here the script makes the token first.
 import json
 import socket
 import subprocess
@@ -67,7 +67,7 @@ with urllib.request.urlopen(request) as answer:
 print({name: status[name] for name in ("rounds", "tracked", "pending", "balance")})
 
 # %%
-# The rows, with their weights: sixteen slots stand for two hundred decisions.
+# The chart shows the rows with their weights: sixteen rows stand for two hundred decisions.
 held = [{"row": i + 1, "weight": row.weight} for i, row in enumerate(used)]
 bars = alt.Chart(alt.Data(values=held)).mark_bar(color="#0072B2").encode(x="row:O", y="weight:Q")
 chart = dressed(bars.properties(width=480, height=160), "Weights of the rows; they add up to 200")
@@ -76,7 +76,7 @@ print(f"sum of weights {sum(row.weight for row in used):.1f}")
 # %%
 # Stop it
 # -------
-# A server ends orderly: it answers what it has accepted, then closes the store.
+# A server ends in order: it answers the requests that it has accepted, then closes the store.
 server.terminate()
 server.wait(30)
 folder.cleanup()
