@@ -75,4 +75,4 @@ chart = next(figure.chart for figure in report.figures if "capacity" in figure.n
 place.cleanup()
 
 # %%
-# Next: :doc:`/experiments` has every key of the file, and :doc:`/reports` says how intervals and exponents are computed.
+# Next: :doc:`/experiments` has every key of the file. :doc:`/reports` says how intervals and exponents are computed.

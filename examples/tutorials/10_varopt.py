@@ -89,8 +89,7 @@ print(f"balance {join.status().balance:.6f}")
 #
 # Mean weight 1, for each round
 # -----------------------------
-# Delays differ here: every third round waits 60 rounds, others 5. Over 300 runs the mean weight of both kinds is near
-# 1:
+# Delays differ here: every third round waits 60 rounds, others 5. Over 300 runs both kinds have a mean weight near 1:
 waits = np.where(np.arange(120) % 3 == 0, 60, 5)
 total = np.zeros(120)
 for seed in range(300):
