@@ -25,7 +25,7 @@ SURFACE = {
     for kind, places in json.loads((HERE / "support" / "first_version.json").read_text("utf-8")).items()
 }
 CHANGES = re.search(
-    r"### Moved and renamed.*?(?=^### )", (HERE.parent / "CHANGELOG.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    r"^### Changed.*?(?=^### )", (HERE.parent / "CHANGELOG.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
 )[0]
 
 MOVED = {

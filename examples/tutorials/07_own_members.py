@@ -2,15 +2,16 @@
 Your own learner and scheduler
 ==============================
 
-A member is a type with a few methods. This tutorial writes a learner with momentum and a scheduler that tosses a
-coin, checks them against the contracts that Tarry's own members pass, and plays them against the recommended player.
+This tutorial is for researchers with a method of their own. A member is a type with a few methods. You write a learner
+with momentum and a scheduler that tosses a coin. You check the scheduler against its contract, and play both members
+against the recommended player.
 """
 
 # %%
 # A learner
 # ---------
-# ``absorb`` takes one weighted gradient, ``advance`` makes the next play. Fields are the parameters; the state is a
-# named tuple.
+# ``absorb`` takes one weighted gradient, and ``advance`` makes the next play. The fields of the class are its
+# parameters. The state is a named tuple.
 from typing import NamedTuple
 
 import numpy as np
@@ -61,7 +62,7 @@ class Momentum(Starting):
 # %%
 # A scheduler
 # -----------
-# Heads tracks the round if a slot is free; what is tracked counts twice, so that the mean weight is 1.
+# Heads tracks the round if a slot is free. A tracked round counts twice, so that the mean weight is 1.
 class FairCoin(Scheduler):
     def admit(self, state, draws, request):
         if draw(draws, request.t) > 0.5:
@@ -73,10 +74,10 @@ class FairCoin(Scheduler):
 
 
 # %%
-# Hold it to its contract
-# -----------------------
-# In a file of tests, subclass the contract and run pytest. ``saturates`` says that a full set turns rounds away, which
-# weights do not make up for. Here the checks are run one by one.
+# Check the contract
+# ------------------
+# In a file of tests, subclass the contract and run pytest. ``saturates`` says that a full set turns rounds away;
+# weights do not make up for these rounds. This script runs the checks one by one.
 class TestFairCoin(SchedulerContract):
     scheduler = FairCoin()
     saturates = True
@@ -90,7 +91,7 @@ print(f"{len(checks)} checks pass, such as {checks[-1]}")
 # %%
 # Play
 # ----
-# The same game for three players, 8 seeds each. Short games run in plain Python; longer ones are compiled.
+# Three players play the same game with 8 seeds each. Short games run in plain Python; longer games are compiled.
 rows = np.random.default_rng(0).normal(0.2, 0.6, size=(400, 2))
 game = tarry.Game(
     domain=tarry.domains.Ball(2),
@@ -111,4 +112,4 @@ for name, record in records.items():
 chart = tarry.reports.compare(records)
 
 # %%
-# :doc:`/members` says what each method may do, and ``examples/members/`` is a folder to copy.
+# Next: :doc:`/members` says what each method may do. Copy the folder ``examples/members/`` to start your own.

@@ -2,15 +2,16 @@
 A sweep and its report
 ======================
 
-A sweep is a TOML file of games, players and axes. Tarry plays every combination, keeps what is finished, and makes a
-report with intervals and fitted exponents. From a shell: ``tarry sweep run file.toml`` and ``tarry report
-out/sweeps/file``.
+This tutorial is for researchers who compare players over many games. A sweep is a TOML file of games, players and axes.
+Tarry plays every combination, keeps the finished ones, and makes a report with intervals and fitted exponents. In a
+shell you would run ``tarry sweep run file.toml`` and ``tarry report out/sweeps/file``.
 """
 
 # %%
 # The file
 # --------
-# One game, three players, three capacities, eight seeds. A key that the file leaves out is read off the game.
+# This sweep has one game, three players, three capacities and eight seeds. A parameter that the file leaves out is read
+# off the game.
 import tempfile
 from pathlib import Path
 
@@ -48,7 +49,7 @@ _ = file.write_text(SWEEP)
 # %%
 # Run it
 # ------
-# A cell is one game against one player under its seeds. Run the file again, and only what is missing is played.
+# A cell is one game against one player under its seeds. When you run the file again, Tarry plays only missing cells.
 folder = Folder(Path(place.name) / "results")
 print(run_sweep(load_sweep(file), folder))
 print(run_sweep(load_sweep(file), folder))
@@ -56,7 +57,8 @@ print(run_sweep(load_sweep(file), folder))
 # %%
 # The results
 # -----------
-# Three tables, joined on ``cell``; frames are Polars'.
+# Results are three tables, joined on ``cell``. Frames are Polars'. The table shows final regret, and the rounds whose
+# feedback was used.
 tables = folder.tables()
 joined = tables.cells.select("cell", "player", "capacity").join(tables.runs, on="cell", suffix="_run")
 means = joined.group_by("player", "capacity").agg(pl.col("regret", "used").mean().round(2))
@@ -65,7 +67,7 @@ means.sort("player", "capacity")
 # %%
 # The report
 # ----------
-# ``tarry report`` writes one page, figures as SVG, PDF and PNG, and tables as Markdown and LaTeX. Here is one of its
+# ``tarry report`` writes one page, figures as SVG, PDF and PNG, and tables as Markdown and LaTeX. This is one of the
 # figures.
 report = make_report(view(*tables), Story("drift", command="tarry report", planned=9, finished=9))
 print([figure.name for figure in report.figures])
@@ -73,4 +75,4 @@ chart = next(figure.chart for figure in report.figures if "capacity" in figure.n
 place.cleanup()
 
 # %%
-# :doc:`/experiments` has every key of the file, and :doc:`/reports` says how intervals and exponents are computed.
+# Next: :doc:`/experiments` has every key of the file. :doc:`/reports` says how intervals and exponents are computed.

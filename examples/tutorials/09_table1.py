@@ -2,19 +2,19 @@
 Reproducing Table 1
 ===================
 
-The paper's Table 1 states how regret grows. A slope alone proves little: a player that never moves has slopes too. So
-every line is measured beside three controls, and counts as evidence only where the player passes and every control
-fails.
+This tutorial is for readers of the paper who want to check its Table 1, which states how regret grows. A slope alone
+proves little: a player that never moves has slopes too. So every line is measured beside three controls. A line is
+evidence only where the player passes and every control fails.
 
-``make table1`` plays all lines (a minute or two). This tutorial plays one: gradients, convex losses, nothing known,
-along T.
+``make table1`` plays all lines (a minute or two). This tutorial plays one line: gradients, convex losses, nothing
+known, along T.
 """
 
 # %%
 # One line
 # --------
-# A line is a series of games along one quantity, with the slope that is claimed. Fences are the claim and a tenth
-# either way.
+# A line is a series of games along one quantity, with the slope that the paper claims. The two fences lie a tenth below
+# and above the claim.
 import altair as alt
 import polars as pl
 
@@ -28,7 +28,7 @@ print(line.column.row, "|", line.column.name, "|", line.name, "| fences", [round
 # %%
 # Measure it
 # ----------
-# Eight seeds for the player and for each control; more where an interval would cross a fence.
+# The player and each control play at most eight seeds: first a pilot, then more where an interval crosses a fence.
 measured = measure_line(line, most=8)
 print("verdict:", measured.verdict)
 pl.DataFrame(
@@ -41,7 +41,7 @@ pl.DataFrame(
 # %%
 # Look at it
 # ----------
-# The slope is fitted to the logarithms of mean regret over seeds; only its two fences decide.
+# The slope is fitted to the logarithms of mean regret over seeds. Only the two fences decide.
 found = [
     {"T": at.horizon, "regret": float(regrets_at(line, at, who, range(4)).mean()), "who": who}
     for at in line.settings
@@ -60,4 +60,4 @@ chart = dressed(
 )
 
 # %%
-# :doc:`/table1` has all lines, what was found, and which claims of the table no line can show.
+# Next: :doc:`/table1` has all lines, the results, and the claims of the table that no line can show.

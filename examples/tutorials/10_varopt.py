@@ -2,16 +2,17 @@
 VarOpt in pictures
 ==================
 
-VarOpt decides who is tracked. This page follows it through a handful of rounds, and shows the two facts that
-everything rests on: the total weight never changes, and every round has mean weight 1.
+This tutorial is for readers who want to see why VarOpt is unbiased. VarOpt is the scheduler that decides which rounds
+are tracked. You follow it through a few rounds and see two facts. An overflow keeps the total weight, and every round
+has mean weight 1.
 """
 
 # %%
 # One overflow
 # ------------
 # Four slots are full, with weights 1, 1, 2 and 4. A newcomer has weight 1, so there are five candidates and one must
-# go. VarOpt finds the threshold θ with Σ min(1, W/θ) = 4. Candidates above θ are safe. Each of the others goes with
-# probability 1 − W/θ, and survivors below θ are raised to θ. The total weight stays 9.
+# go. VarOpt finds the threshold θ with Σ min(1, W/θ) = 4. Candidates above θ stay. Each other candidate goes with
+# probability 1 − W/θ, and gets the weight θ if it stays. The total weight stays 9.
 import altair as alt
 import numpy as np
 import polars as pl
@@ -58,8 +59,8 @@ overflow = dressed(alt.layer(bars, line).properties(width=420, height=200), "One
 # %%
 # Many rounds
 # -----------
-# 300 decisions, 6 slots, every label 40 rounds late. Arrived and held weight together equal the number of decisions,
-# at every moment and in every run.
+# This join makes 300 decisions with 6 slots, and every label is 40 rounds late. Arrived weight and held weight add up
+# to the number of decisions, at every moment and in every run.
 join = tarry.LabelJoin(capacity=6, rng=3)
 points, arrived = [], 0.0
 for t in range(1, 301):
@@ -84,11 +85,11 @@ print(f"balance {join.status().balance:.6f}")
 
 # %%
 # The held weight estimates the backlog (40 here) without bias, although only six decisions are tracked. Rates that
-# follow the backlog use it: :doc:`/explanation/main-theorem`.
+# follow the backlog use this estimate: :doc:`/explanation/main-theorem`.
 #
 # Mean weight 1, for each round
 # -----------------------------
-# Over 300 runs the mean weight of every round is 1 but for chance, also under delays that differ:
+# Delays differ here: every third round waits 60 rounds, others 5. Over 300 runs both kinds have a mean weight near 1:
 waits = np.where(np.arange(120) % 3 == 0, 60, 5)
 total = np.zeros(120)
 for seed in range(300):
