@@ -234,7 +234,7 @@ def test_a_join_without_preemption(call):
         (["new", "--capacity", 3, "--labels", "mean"], None, "labels must be"),
         (["new"], None, "give --capacity N, the decisions that may wait at once, or --unlimited: one of the two"),
         (["new", "--capacity", 3, "--unlimited"], None, "or --unlimited: one of the two"),
-        (["new", "--capacity", 3, "--scheduler", "Morris"], None, "one that needs constants is a table"),
+        (["new", "--capacity", 3, "--scheduler", "Morris"], None, "one that needs constants is Timeout(500)"),
         (["new", "--capacity", 2, "--no-preemption"], None, "needs a guess of the backlog"),
         (["new", "--capacity", 9], None, "another capacity (3, not 9)"),
     ],

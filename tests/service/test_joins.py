@@ -15,7 +15,7 @@ import pytest
 from serving import Served
 
 import tarry
-from tarry.errors import Missing
+from tarry.errors import Missing, StoreError
 from tarry.live.base import erase
 from tarry.live.plain import plain
 from tarry.service import desk
@@ -299,7 +299,7 @@ def test_moments_of_decisions_that_no_longer_wait_are_dropped():
         most = 0
         for k in range(3000):
             ticket = await desk.call(partial(desk.opened.decide, None, k))
-            await begun(desk, [ticket])
+            begun(desk, [ticket])
             if k:  # the first one waits
                 await desk.call(partial(desk.opened.label, k, 1))
             most = max(most, len(desk.times))
@@ -309,6 +309,35 @@ def test_moments_of_decisions_that_no_longer_wait_are_dropped():
     most, is_known = asyncio.run(work())
     assert most < 1100
     assert is_known
+
+
+@pytest.mark.parametrize("failure", [StoreError("away"), RuntimeError("a defect")])
+def test_an_answer_does_not_wait_for_moments_to_be_dropped(monkeypatch, failure):
+    """Nor does it fail where that fails; one look is made at a time, and rarely again where it failed."""
+    looks = []
+
+    def tracked():
+        looks.append(1)
+        time.sleep(0.2)
+        raise failure
+
+    async def work():
+        desk = Desk(tarry.LabelJoin(None, memory=10))
+        desk.note_tracked(range(1001))
+        monkeypatch.setattr(desk.opened, "tracked", tracked)
+        ticket = await desk.call(partial(desk.opened.decide, None, "a"))
+        began = time.monotonic()
+        answers = [begun(desk, [ticket]) for _ in range(50)]
+        taken = time.monotonic() - began
+        await asyncio.sleep(0.5)
+        begun(desk, [ticket])
+        await desk.close()
+        return taken, [one.status_code for one in answers]
+
+    taken, codes = asyncio.run(work())
+    assert taken < 0.15
+    assert set(codes) == {200}
+    assert len(looks) == 1
 
 
 def test_the_timeline_keeps_a_bounded_number_of_answers():

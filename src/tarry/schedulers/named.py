@@ -1,4 +1,4 @@
-"""Schedulers by the names that tables show: one list, one spelling, wherever a scheduler can be given."""
+"""Schedulers by name: those that need no constants, one spelling for joins, players, adapters and commands."""
 
 from __future__ import annotations
 
@@ -45,9 +45,7 @@ def free_scheduler(given: str) -> Any:
     for name, scheduler in FREE.items():
         if is_name_of(given, name):
             return scheduler
-    remedy = (
-        """one that needs constants is a table, such as '{ type = "Timeout", age = 500 }', in Python Timeout(500)"""
-    )
+    remedy = """one that needs constants is Timeout(500) in Python, and '{ type = "Timeout", age = 500 }' in files"""
     raise ArgumentError("scheduler", f"must be one of {', '.join(FREE)}", given, remedy)
 
 

@@ -11,7 +11,6 @@ import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
-from contextlib import suppress
 from itertools import count
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -31,7 +30,7 @@ MOST_WAITING = 10_000  # calls; beyond it callers are asked to come again
 MOST_OPEN = 256  # desks
 HISTORY = 1024  # answers that the timeline shows
 _MOST_TIMES = 100_000  # moments of decisions that are kept
-_SPARE_TIMES = 1000  # moments beyond twice those that are needed, before the others are dropped
+_SPARE_TIMES = 1000  # moments that may be kept in vain, beside twice those that are needed
 
 _Waiting = tuple[Callable[[], Any], "asyncio.Future[Any]"]
 
@@ -66,7 +65,8 @@ class Desk:
         self.history: deque[Event] = deque()
         self._noted = 0  # answers in it
         self.times: dict[Hashable, float] = {}  # when tracked decisions were made, as far as this process knows
-        self._room = _SPARE_TIMES  # for moments, before those of decisions that no longer wait are dropped
+        self._room = _SPARE_TIMES  # so many moments may be kept before drop_times looks which are needed
+        self._sweep: asyncio.Task[None] | None = None  # that look, while it is under way
         pairs = zip(opened.lanes, self._queues, strict=True)
         self._threads = [Thread(target=self._work, args=pair, name="tarry-desk", daemon=True) for pair in pairs]
         for thread in self._threads:
@@ -110,12 +110,23 @@ class Desk:
         while len(self.times) > _MOST_TIMES:
             del self.times[next(iter(self.times))]
 
-    async def drop_times(self) -> None:
-        """Drop the moments of decisions that no longer wait, where there are many; those may have ended elsewhere."""
-        if len(self.times) > self._room:
-            self._room, asked = 2 * len(self.times), time.time()  # others need not do so meanwhile
-            with suppress(StoreError, Refusal):  # the caller's own call was made, and must be answered so
-                self.keep_times(await self.call(self.opened.tracked), asked)
+    def drop_times(self) -> None:
+        """Begin to drop the moments of decisions that no longer wait, where there are many; no caller waits for it.
+
+        Decisions may have ended elsewhere, so only the store can tell.
+        """
+        if len(self.times) > self._room and (self._sweep is None or self._sweep.done()):
+            self._sweep = asyncio.create_task(self._drop_times())
+
+    async def _drop_times(self) -> None:
+        asked = time.time()
+        self._room = 2 * len(self.times)  # where the store fails, the next try is at twice as many
+        try:
+            self.keep_times(await self.call(self.opened.tracked), asked)
+        except (StoreError, Refusal):  # which callers hear of in their own calls
+            pass
+        except Exception:
+            _logger.exception("moments of decisions that no longer wait could not be dropped")
 
     def keep_times(self, waiting: Iterable[Any], asked: float) -> None:
         """Keep the moments of those that were waiting when this was asked, and later ones."""

@@ -42,12 +42,12 @@ async def decide(request: Request, name: Name, body: bodies.Decisions) -> Respon
     if isinstance(body, bodies.Decision):
         id = named(body.id)
         work = partial(desk.opened.decide, body.features, id, delay=body.delay, size=body.size, at=body.at)
-        return await begun(desk, [await desk.call(work, [id])])
+        return begun(desk, [await desk.call(work, [id])])
     # Without any id decisions are numbered; with some, the join refuses those that have none.
     rows, fields = body.decisions, {"ids": "id", "delays": "delay", "sizes": "size", "at": "at"}
     known = {word: column(rows, field) for word, field in fields.items()}
     tickets = await desk.call(partial(desk.opened.decide_many, [row.features for row in rows], **known))
-    return await begun(desk, tickets, "tickets")
+    return begun(desk, tickets, "tickets")
 
 
 @joins.post(

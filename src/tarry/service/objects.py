@@ -212,13 +212,12 @@ def noted(desk: Desk, what: str, told: list[Any], key: str = "", shown: list[Any
     return answer({key: told} if key else told[0])
 
 
-async def begun(desk: Desk, rounds: list[Any], key: str = "") -> Response:
+def begun(desk: Desk, rounds: list[Any], key: str = "") -> Response:
     """Do so with rounds or decisions that have begun, and remember when those that are tracked did."""
     desk.note_tracked(one.id for one in rounds if one.tracked)
     shown = [Ticket(one.id, one.tracked, one.released) for one in rounds]  # without what is played
-    response = noted(desk, "decided", rounds, key, shown)
-    await desk.drop_times()  # at last: a look at the timeline relies on what was made being noted
-    return response
+    desk.drop_times()
+    return noted(desk, "decided", rounds, key, shown)
 
 
 def receipts(desk: Desk, what: str, told: Any, key: str = "") -> Response:

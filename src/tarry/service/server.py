@@ -8,7 +8,6 @@ import logging
 import os
 import sys
 import tempfile
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -146,9 +145,8 @@ class Workers(Multiprocess):
     def keep_subprocess_alive(self) -> None:
         """Ask every worker whether it lives, and begin those that do not anew."""
         for process in self.processes:
-            process.child_conn.close()  # with this end open here, a worker that dies while it is asked is waited for
-        with suppress(EOFError, ConnectionError):  # of an older uvicorn: the next look finds that it has died
-            super().keep_subprocess_alive()
+            process.child_conn.close()  # the worker's own end: while it is open here, a dead worker's pipe has no end
+        super().keep_subprocess_alive()
 
 
 class Lines(logging.Formatter):

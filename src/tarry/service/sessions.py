@@ -37,11 +37,11 @@ async def ask(request: Request, name: Name, body: bodies.Asks) -> Response:
     desk = await desk_of(request, Session, name)
     if isinstance(body, bodies.Ask):
         work = partial(desk.opened.ask, named(body.id), delay=body.delay, size=body.size, context=body.context)
-        return await begun(desk, [await desk.call(work)])
+        return begun(desk, [await desk.call(work)])
     rows, fields = body.rounds, {"ids": "id", "delays": "delay", "sizes": "size", "contexts": "context"}
     known = {word: column(rows, field) for word, field in fields.items()}
     count = len(rows) if known["ids"] is None else None
-    return await begun(desk, rounds_of(await desk.call(partial(desk.opened.ask_many, count, **known))), "rounds")
+    return begun(desk, rounds_of(await desk.call(partial(desk.opened.ask_many, count, **known))), "rounds")
 
 
 @sessions.post(
