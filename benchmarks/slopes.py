@@ -1,4 +1,4 @@
-"""How regret grows: the table of measured slopes in docs/methods.md. `python -m benchmarks.slopes [part of a name]`.
+"""How regret grows: the table of measured slopes in docs/measured.md. `python -m benchmarks.slopes [part of a name]`.
 
 Slopes are those of log regret against log T, and against the log of the length of blocks; beside each, in brackets, is
 that of the order stated, on the same sizes. Compiled: a few minutes.

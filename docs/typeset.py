@@ -13,7 +13,10 @@ KEPT = re.compile(
     r"^(```|~~~|:::).*?^\1[^\n]*$|^\$\$.*?^\$\$$|^#[^\n]*$|^ {4,}[^\n]*$|(`+).+?\2|\$[^$\n]+\$|\]\([^)\n]*\)|<[^>\n]+>",
     re.S | re.M,
 )
-MARK = re.compile(r"(?<=[^\s_(])\\?([_^])(\{(?:[^{}]|\{[^{}]*\})*\}|\([^()\n]*\)|\d+\.\d+|[A-Za-z0-9]+|∞|½)")
+MARK = re.compile(
+    r"(?<=[^\s_(])\\?([_^])(\{(?:[^{}]|\{[^{}]*\})*\}|\([^()\n]*\)|\d+\.\d+|[A-Za-z0-9]{1,3}(?![A-Za-z0-9])"
+    r"|(?<![a-z]{2}_)[A-Za-z0-9]+|∞|½)"  # no long index after a word, which is a name such as strongly_convex
+)
 TAGS = {"_": "sub", "^": "sup"}
 # In docstrings names may stand without marks of code: there a letter, and nothing longer, has an index or a power.
 LETTER = re.compile(r"(?<!\w)(\w[′\u0302]?|[\])])([_^])(\{[^{}]*\}|\([^()]*\)|[A-Za-z0-9]{1,3}(?![A-Za-z0-9_]))")

@@ -44,3 +44,8 @@ def test_sentences_are_counted_as_by_hand():
     assert measure("page.md", "word " * (LONG + 1) + ".").long
     assert [syllables_of(word) for word in ("cat", "table", "time", "unbiased", "the")] == [1, 2, 1, 3, 1]
     assert sentences_of("See Smith et al. 2020 for it. Then go on.") == ["See Smith et al 2020 for it.", "Then go on."]
+
+
+def test_tags_are_no_prose_and_inequalities_are():
+    text = "Let 0 < a hold here.\n\nSo that b > 1 holds <b>too</b>.\n\n$$\na < b\n$$\n\nAn end of it.\n"
+    assert [len(words_of(one)) for one in measure("page.md", text).sentences] == [4, 5, 4]

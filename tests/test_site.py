@@ -34,6 +34,10 @@ def beside_the_settings(monkeypatch):
         ("`a_b` and [a](b_c.md#d_e)", "`a_b` and [a](b_c.md#d_e)"),
         ("```\na_b\n```\nx_t", "```\na_b\n```\nx<sub>t</sub>"),
         ("$$\na_b\n$$\nand $c_d$", "$$\na_b\n$$\nand $c_d$"),
+        (
+            "| OGD.strongly_convex | 2d_max, θ_played |",
+            "| OGD.strongly_convex | 2d<sub>max</sub>, θ<sub>played</sub> |",
+        ),
         ("# Restarts over d_tot", "# Restarts over d_tot"),
     ],
 )

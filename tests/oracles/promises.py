@@ -51,7 +51,7 @@ class Method(NamedTuple):
 
     ``bound(game, record)`` is on the regret (the mean over seeds, where plays are drawn) of the player ``make(game)``,
     every round heard with weight 1 or as the stage says, and for **games of its own kind only**: those of its ``stage``
-    and ``waits``, or what docs/methods.md says of it ("Which bounds can be evaluated"). ``prompt`` waits mean nothing
+    and ``waits``, or what docs/howto/regret.md says of it ("Check a bound"). ``prompt`` waits mean nothing
     late (OGD, SOLO, AdaFTRL), ``lagged`` ones one fixed delay (langford, Interleaving), and FPL's constants are those
     of ``choices``. It does not check: for other games the number is no bound.
 

@@ -84,8 +84,8 @@ def prose_of(text: str, *, is_script: bool = False) -> str:
         text = re.sub(r":doc:`([^`]*)`", r"\1", text)
     text = re.sub(r"^(```|~~~|:::).*?^\1.*?$", "", text, flags=re.S | re.M)
     text = re.sub(r"`+[^`]+`+", "code", text)
-    text = re.sub(r"<!--.*?-->|<[^>]+>", "", text, flags=re.S)
     text = re.sub(r"\$\$.*?\$\$", "", text, flags=re.S)
+    text = re.sub(r"<!--.*?-->|</?[a-z][^<>]*>", "", text, flags=re.S | re.I)  # tags, and no inequalities
     lines = []
     for line in text.splitlines():
         if line.startswith(("|", "#", "    ", "\t")):  # tables, headings, formulas

@@ -106,7 +106,7 @@ class Exp3(Arms, Exponential, init=False):
     B_t the rounds out when t begins; ``Anytime(√(ln K), 1.0, own=K, waiting=1.0)`` follows the backlog. ``exploration``
     is γ: above 0 no estimate exceeds w_s f_s/γ, and regret seldom strays far from its mean (:meth:`exploring`).
     Cesa-Bianchi, Gentile and Mansour, Delay and Cooperation in Nonstochastic Bandits (JMLR 2019); exploration: György
-    and Joulani, Adapting to Delays and Data in Adversarial Multi-Armed Bandits (ICML 2021); weights: docs/methods.md.
+    and Joulani, Adapting to Delays and Data in Adversarial Multi-Armed Bandits (ICML 2021); weights: docs/bounds.md.
 
     >>> round(Exp3.tuned(3, horizon=100, total_delay=400).rate.value, 4)
     0.0396

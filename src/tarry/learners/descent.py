@@ -105,7 +105,7 @@ class OGD(Descending):
     def langford(cls, domain: Any, gradient_bound: float, delay: int) -> Self:
         """Set η_n = F/(G√(2τn)), F² = D²/2, for one fixed delay τ ≥ 1: regret at most (2 + 1/(2τ))·GD√(τT).
 
-        The rate is quoted from memory, the constant proved in docs/methods.md. Langford, Smola, Zinkevich, *Slow
+        The rate is quoted from memory, the constant proved in docs/bounds.md. Langford, Smola, Zinkevich, *Slow
         Learners are Fast*, NIPS 2009.
         """
         # The n-th feedback comes in round n + τ, so this is the source's η_t = F/(G√(2τ(t − τ))) with F² = D²/2.
@@ -125,7 +125,7 @@ class DOGD(Descending):
         x_{t+1} = Π( x_t − η_t Σ_{s∈A_t} w_s g_s ),   A_t = {s : s + d_s = t} what arrives in round t
 
     With a constant η and unit weights the regret is at most D²/(2η) + ηG²(T/2 + d_tot), so GD√(T + 2d_tot) for
-    :meth:`tuned`; proved in docs/methods.md, and attained by worst cases up to T = 6. With VarOpt the same holds in
+    :meth:`tuned`; proved in docs/bounds.md, and attained by worst cases up to T = 6. With VarOpt the same holds in
     expectation at every capacity, also against comparators that move (``theory.dynamic_bound``). Where no projection is
     active the plays are DWFTRL's. Quanrud, Khashabi, *Online Learning with Adversarial Delays*, NIPS 2015.
 
@@ -195,7 +195,7 @@ class DOGDSC(Descending):
         h ← h + c λ Σ_{s∈A_t} w_s,   x_{t+1} = Π( x_t − (1/h) Σ_{s∈A_t} w_s g_s ),   A_t = {s : s + d_s = t}
 
     c = 1 is Hazan's descent where nothing is late, c = 1/2 the source's (:meth:`original`). For c ≤ 1 and unit weights
-    the regret is at most (1/c)(G²/(2λ) + (G(G + cλD)/λ)σ_max)(1 + ln T), proved in docs/methods.md. Wan, Tu, Zhang,
+    the regret is at most (1/c)(G²/(2λ) + (G(G + cλD)/λ)σ_max)(1 + ln T), proved in docs/bounds.md. Wan, Tu, Zhang,
     *Online Strongly Convex Optimization with Unknown Delays*, Machine Learning 111, 2022 (arXiv 2103.11354; the share
     from memory).
     """

@@ -210,7 +210,7 @@ class AdaDelay(Learner, init=False):
         Λ_t = Σ_s n_s² + 2 Σ_{r<s out together} n_r n_s + G²(τ + 1)(3τ + 1),   n_s = w_s|g_s|
 
     Sums are over what came by the end of round t. With unit weights and every round tracked the regret is at most
-    √2·D√Λ_T, proved in docs/methods.md. The form is the source's, the allowance and the constant are this project's;
+    √2·D√Λ_T, proved in docs/bounds.md. The form is the source's, the allowance and the constant are this project's;
     weights above 1 may exceed the allowance. Hsieh, Iutzeler, Malick, Mertikopoulos, *Multi-Agent Online Optimization
     with Delays: Asynchronicity, Adaptivity, and Optimism*, JMLR 23, 2022.
 

@@ -74,7 +74,7 @@ class DORM(Matching, init=False):
     over O_{t+1}, what has arrived before round t + 1, with a ``hint`` h of the regrets still missing
     (:mod:`tarry.learners.optimistic`); x_{t+1} is uniform where no entry is positive. With m_t = w_t‖r_t‖₂ and no hint
     the weighted regret is on every path at most √Σ_t (m_t² + 2 m_t Σ_{s∈B_t} m_s), B_t the rounds out when t begins
-    (docs/methods.md). Flaspohler et al., Online Learning with Optimism and Delay (ICML 2021), with q = 2.
+    (docs/bounds.md). Flaspohler et al., Online Learning with Optimism and Delay (ICML 2021), with q = 2.
 
     >>> DORM(2, hint="previous").needs_acknowledgements
     False

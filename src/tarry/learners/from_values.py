@@ -212,7 +212,7 @@ class OnePoint(Estimating):
     def bistritz(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int) -> Self:
         """Set η = R/(G√(z²T + 2z·total delay)), z = kM/(Gδ): FKM with delays, around DOGD.
 
-        Regret at most GR√(z²T + 2z·total delay) + (2 + R/r)GδT in expectation (docs/methods.md). Bistritz, Zhou, Chen,
+        Regret at most GR√(z²T + 2z·total delay) + (2 + R/r)GδT in expectation (docs/bounds.md). Bistritz, Zhou, Chen,
         Bambos, Blanchet, *No Weighted-Regret Learning in Adversarial Bandits with Delays*, JMLR 2022 (the update; the
         constants are this project's).
         """
@@ -230,7 +230,7 @@ class OnePoint(Estimating):
     def ryabchenko(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, total_delay: int) -> Self:
         """Set η = R/(G√(2z²T + 3·total delay)), z = kM/(Gδ), for dual averaging behind the reduction SOLID.
 
-        Regret at most GR√(2z²T + 3·total delay) + (2 + R/r)GδT in expectation (docs/methods.md): sums of estimates
+        Regret at most GR√(2z²T + 3·total delay) + (2 + R/r)GδT in expectation (docs/bounds.md): sums of estimates
         drift less than their lengths add up to. Ryabchenko, Attias, Roy, *A Reduction from Delayed to Immediate
         Feedback for Online Convex Optimization with Improved Guarantees*, 2026 (arXiv 2602.02634; the constants are
         this project's).
@@ -298,7 +298,7 @@ class TwoPoint(Estimating):
     def tuned(cls, domain: Any, gradient_bound: float, horizon: int, total_delay: int) -> Self:
         """Set η = R/(G√(vT + 2√v·total delay)) around DOGD, δ = min{r, R/((2 + R/r)T)}.
 
-        Regret at most GR√(vT + 2√v·total delay) + GR in expectation, v as above (docs/methods.md).
+        Regret at most GR√(vT + 2√v·total delay) + GR in expectation, v as above (docs/bounds.md).
         """
         late = as_int(total_delay, "total_delay")
         sizes = scales_of(domain, gradient_bound, horizon)

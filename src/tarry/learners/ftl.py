@@ -36,7 +36,7 @@ class FTL(Starting):
         x = argmin_x Σ w_s ( ⟨g_s, x⟩ + (λ/2) |x − x_s|² ) = Π( (Σ w_s x_s − (1/λ) Σ w_s g_s) / Σ w_s )
 
     over what has arrived, x_s where round s *played*. With unit weights and every round tracked the regret is at most
-    ((G + λD)²/λ)(½ + σ_max)(1 + ln T), where λD ≤ 2G (docs/methods.md). ``SOLID(DWFTRL(…, inverse_time(λ)))`` centres
+    ((G + λD)²/λ)(½ + σ_max)(1 + ln T), where λD ≤ 2G (docs/bounds.md). ``SOLID(DWFTRL(…, inverse_time(λ)))`` centres
     the quadratics where the learner stands when s arrives, ``DWFTRL(…, inverse_time(λ))`` at all plays, heard or not.
     Ryabchenko, Attias, Roy, *A Reduction from Delayed to Immediate Feedback for Online Convex Optimization with
     Improved Guarantees*, 2026 (arXiv 2602.02634; the idea, from the abstract; the constants are this project's).

@@ -82,7 +82,7 @@ class ONS(Starting):
 
     Π_A is the nearest point in the norm of A. Nothing late, the regret is at most γεD²/2 + (k/(2γ)) ln(1 + G²T/(kε));
     with delays of at most τ, unit weights and ε ≥ 2τG², the last term takes the factor 1 + 3√2·τ(1 + γGD), proved in
-    docs/methods.md. λ-strongly convex losses have γ = λ/G². O(k²) a feedback, and for each turn of a projection. Hazan,
+    docs/bounds.md. λ-strongly convex losses have γ = λ/G². O(k²) a feedback, and for each turn of a projection. Hazan,
     Agarwal, Kale, *Logarithmic Regret Algorithms for Online Convex Optimization*, Machine Learning 69, 2007; delays are
     this project's.
 

@@ -122,7 +122,7 @@ class AdaGrad(Learner):
     in every coordinate; Λ is the ``allowance`` at first. With ``overlap`` c = 0 late gradients are taken as they come.
     Nothing late, :meth:`tuned` has regret at most √2·Σ_i D_i√n_i, D_i the sides and n_i = Σ v_i². With c = 1 steps
     shrink with what overlaps: for unit weights and every round tracked, :meth:`delayed` has regret at most
-    √2·Σ_i D_i√Λ_i, proved in docs/methods.md. Duchi, Hazan, Singer, *Adaptive Subgradient Methods for Online Learning
+    √2·Σ_i D_i√Λ_i, proved in docs/bounds.md. Duchi, Hazan, Singer, *Adaptive Subgradient Methods for Online Learning
     and Stochastic Optimization*, JMLR 12, 2011. Delays: after Joulani, György, Szepesvári, *Delay-Tolerant Online
     Convex Optimization*, AAAI 2016 (the idea, from the abstract; allowance and constant are this project's).
 

@@ -158,7 +158,7 @@ class DFTBL(OnShrunken, init=False):
     def tuned(cls, domain: Any, gradient_bound: float, value_bound: float, horizon: int, max_delay: int) -> Self:
         """Set b = ⌈z²⌉, η = R/(G√(2T(3b + 2·max delay))), z = kM/(Gδ), δ = min{r, √(√6 kMR/((2 + R/r)G)) T^(−1/4)}.
 
-        Regret at most GR√(2T(3b + 2·max delay)) + (2 + R/r)GδT in expectation, unit weights (docs/methods.md).
+        Regret at most GR√(2T(3b + 2·max delay)) + (2 + R/r)GδT in expectation, unit weights (docs/bounds.md).
         """
         late = as_int(max_delay, "max_delay")
         sizes = scales_of(domain, gradient_bound, horizon, value_bound)

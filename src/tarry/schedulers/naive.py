@@ -176,7 +176,7 @@ class Skipping(Ordered, init=False):
     any is given up. K = ``actions``, c = ``patience``. Biased by design: a round given up is a loss of at most 1, and
     they are at most (2/c)·√(W ln K). With ``TsallisFTRL(K, counts="tracked")`` and no limit on the set, the regret is
     at most 4√(KT) + (√8 + 2/c)·(√((d + |R|) ln K) + c|R|), for every set R of rounds and d the total delay of the
-    others: a few endless rounds cost no more than their number (docs/methods.md).
+    others: a few endless rounds cost no more than their number (docs/bounds.md).
 
     The advanced tuning of Zimmert and Seldin, An Optimal Algorithm for Adversarial Bandits with Arbitrary Delays
     (AISTATS 2020); the threshold's constant and the bound's are this project's.
