@@ -95,7 +95,7 @@ test-torch: $(VENV)/.ready-torch
 	@$(BIN)/python -c 'import torch, jax' && $(BIN)/python -m pytest tests/adapters/test_torch.py tests/game/test_in_step.py
 
 test-spark: $(VENV)/.ready-spark
-	@$(BIN)/python -c 'import pyspark' && NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/adapters/test_spark.py tests/test_docs.py -k 'spark and not script'
+	@$(BIN)/python -c 'import pyspark' && NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/adapters/test_spark.py tests/test_blocks.py -k 'spark and not script'
 
 bench: $(VENV)/.ready-bench
 	@$(BIN)/python -m benchmarks

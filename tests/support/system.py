@@ -38,6 +38,7 @@ def _font(name: str) -> Path | None:
 
 # Two fonts of different width: figures have to fit in both.
 PACKAGES: dict[str, Callable[[], Path | None]] = {
+    "curl": lambda: _program("curl"),
     "postgresql": _server,
     "chromium": lambda: _program("chromium", "chromium-browser", "google-chrome"),
     "fonts-dejavu-core": lambda: _font("DejaVuSans.ttf"),
