@@ -64,7 +64,9 @@ class EnergyRadius(_Energy):
 
 
 class EnergyRate(_Energy, init=False):
-    """η_t = D/(G√A_t), A_t = A_0 + Σ_{s≤t} h_s over the rounds of the epoch, where
+    """A rate from one value a round that follows the tracked rounds of the epoch.
+
+    It is η_t = D/(G√A_t), A_t = A_0 + Σ_{s≤t} h_s over the rounds of the epoch, where
 
         h_t = 1{c_t < C} (z² + z√c_t + c_t)/p,   A_0 = 2(z² + min(C−1, H) + 1)/p,
 
