@@ -41,7 +41,9 @@ class _Energy(Rate):
 
 
 class EnergyRadius(_Energy):
-    """δ = r min{1, c √(νk) (T·p)^(−1/4)} throughout an epoch, p = min{1, C/(safety·magnitude)}.
+    """A radius of exploration for one value a round, constant within an epoch.
+
+    δ = r min{1, c √(νk) (T·p)^(−1/4)} throughout an epoch, p = min{1, C/(safety·magnitude)}.
 
     **Unreviewed, not in public records.** Goes with ``Doubling("backlog", unit=max(1, C//8))`` and the scheduler
     ``DoublingBernoulli(safety)``, up to the horizon T; ``factor`` is c, which the notes we have leave open.
