@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import sys
 from operator import itemgetter
@@ -20,6 +21,7 @@ from generated import write_pages  # noqa: E402
 from pages import place_page  # noqa: E402
 from typeset import plain_properties, plain_signature, typeset_docstring, typeset_page  # noqa: E402
 
+logging.basicConfig()  # before the style of the code below, which would show every request of a tutorial
 project, author, copyright = "Tarry", "The Tarry developers", "The Tarry developers"
 version = release = __version__
 extensions = [
