@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import sys
 from operator import itemgetter
@@ -17,8 +18,10 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]  # modules beside this file, and th
 os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 from generated import write_pages  # noqa: E402
-from typeset import plain_signature, typeset_docstring, typeset_page  # noqa: E402
+from pages import place_page  # noqa: E402
+from typeset import plain_properties, plain_signature, typeset_docstring, typeset_page  # noqa: E402
 
+logging.basicConfig()  # before the style of the code below, which would show every request of a tutorial
 project, author, copyright = "Tarry", "The Tarry developers", "The Tarry developers"
 version = release = __version__
 extensions = [
@@ -56,7 +59,9 @@ html_title = "Tarry"
 html_static_path = ["_static"]
 html_css_files, html_js_files = ["tarry.css"], ["tarry.js"]
 html_show_sphinx = False
-pygments_style, pygments_dark_style = "friendly", "monokai"
+html_search_scorer = str(HERE / "_static" / "search.js")
+smartquotes_action = "qe"  # two hyphens begin an option, and are no dash
+pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 # Types are in the signatures; a second list of them says nothing more.
 autodoc_typehints = "signature"
 autodoc_type_aliases = {"ArrayLike": "ArrayLike"}  # which is a page of NumPy's own types
@@ -68,9 +73,11 @@ suppress_warnings = ["myst.header"]  # some pages begin below the first level
 
 
 def skip_others(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out fields of named tuples, whose docstrings are Python's own, and other packages' methods."""
+    """Leave out what has no docstring of its own, such as fields of named tuples, and other packages' methods."""
     is_field = isinstance(thing, property) and isinstance(thing.fget, itemgetter)
     is_field |= "Alias for field number" in (getattr(thing, "__doc__", None) or "")
+    is_field |= inspect.isclass(thing) and what == "class"  # a learner's state
+    is_field |= (isinstance(thing, property) and not thing.__doc__) or isinstance(thing, bool)
     is_theirs = inspect.isroutine(thing) and not (getattr(thing, "__module__", None) or "tarry").startswith("tarry")
     return True if is_field or is_theirs else None
 
@@ -79,6 +86,8 @@ def setup(app: Any) -> None:
     """Connect what is written before the pages are read."""
     app.connect("builder-inited", write_pages, priority=100)  # before the gallery, whose pages link to these
     app.connect("source-read", typeset_page)
+    app.connect("source-read", place_page)
     app.connect("autodoc-skip-member", skip_others)
     app.connect("autodoc-process-docstring", typeset_docstring)
     app.connect("autodoc-process-signature", plain_signature)
+    app.connect("doctree-resolved", plain_properties)

@@ -7,6 +7,7 @@ import asyncio
 import importlib
 import inspect
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -42,32 +43,41 @@ def other_pages() -> dict[str, str]:
 
 def api_pages() -> dict[str, str]:
     """Return a page of the API for each room, from what the room exports; every name stands once."""
-    seen: set[int] = set()
-    pages = {}
-    for room in ROOMS:
-        names = [f"tarry.adapters.{name}" for name in ADAPTERS] if room == "adapters" else [f"tarry.{room}"]
-        parts = [f"tarry.{room}\n{'=' * (len(room) + 6)}\n"]
-        for name in names:
-            try:
-                module = importlib.import_module(name)
-            except ImportError:  # an adapter whose package is not installed
-                continue
-            title = f"\n{name}\n{'-' * len(name)}\n" if len(names) > 1 else ""
-            parts.append(f"{title}\n.. automodule:: {name}\n   :no-members:\n\n.. currentmodule:: {name}\n")
-            for public in public_names(module):
-                thing = getattr(module, public)
-                if id(thing) not in seen:  # in the first room that has it
-                    seen.add(id(thing))
-                    parts.append(directive(f"{name}.{public}", thing))
-        pages[f"api/{room}.rst"] = "\n".join(parts)
-    return pages
+    seen: dict[int, str] = {}
+    pages = {f"api/{room}.rst": room_page(room, seen) for room in ROOMS}
+    # Last, so that it has what no room has; it leads to all else that is imported from the package itself.
+    return pages | {"api/tarry.rst": room_page("tarry", seen)}
+
+
+def room_page(room: str, seen: dict[int, str]) -> str:
+    """Return the page of a room: what it exports and earlier rooms have not, and links to what they have."""
+    name = "tarry" if room == "tarry" else f"tarry.{room}"
+    parts = [f"{name}\n{'=' * len(name)}\n"]
+    modules = [f"tarry.adapters.{adapter}" for adapter in ADAPTERS] if room == "adapters" else [name]
+    for path in modules:
+        try:
+            module = importlib.import_module(path)
+        except ImportError:  # an adapter whose package is not installed
+            continue
+        title = f"\n{path}\n{'-' * len(path)}\n" if len(modules) > 1 else ""
+        parts.append(f"{title}\n.. automodule:: {path}\n   :no-members:\n\n.. currentmodule:: {path}\n")
+        things = {f"{path}.{public}": getattr(module, public) for public in public_names(module)}
+        if room == "tarry":
+            parts.append("Described with their rooms:\n")
+            parts += [f"* :py:obj:`{own} <{seen[id(thing)]}>`" for own, thing in things.items() if id(thing) in seen]
+            parts.append("")
+        for own, thing in things.items():
+            if id(thing) not in seen:
+                seen[id(thing)] = own
+                parts.append(directive(own, thing))
+    return "\n".join(parts)
 
 
 def public_names(module: Any) -> list[str]:
     """Return the names that a module defines for others, as its ``__all__`` or its own classes and functions."""
     listed = getattr(module, "__all__", None)
     if listed is not None:
-        return [name for name in listed if not inspect.ismodule(getattr(module, name))]
+        return [name for name in listed if name[0] != "_" and not inspect.ismodule(getattr(module, name))]
     return [
         name
         for name, thing in vars(module).items()
@@ -80,12 +90,13 @@ def directive(path: str, thing: Any) -> str:
     if inspect.isclass(thing) and thing.__name__ != path.rpartition(".")[2]:
         return _as_function(path, thing)
     if inspect.isclass(thing):
-        return f".. autoclass:: {path}\n   :members:\n"
+        values = ", ".join(f"``{one.name}`` ({one.value})" for one in thing) if issubclass(thing, Enum) else ""
+        return f".. autoclass:: {path}\n   :members:\n" + (f"\n   Its values: {values}.\n" if values else "")
     if callable(thing):
         return f".. autofunction:: {path}\n"
-    # A table or a number: its type's own docstring would say nothing of it.
-    plain = type(thing).__module__ == "builtins"
-    return f".. {'data' if plain else 'autodata'}:: {path}\n"
+    # A table of members: its type's own docstring would say nothing of it. Its module stands above it.
+    names = ", ".join(f"``{getattr(one, 'name', one)}``" for one in thing)
+    return f".. data:: {path.rpartition('.')[2]}\n\n   The names that it knows: {names}.\n"
 
 
 def _as_function(path: str, thing: type) -> str:
@@ -94,7 +105,11 @@ def _as_function(path: str, thing: type) -> str:
     bare = [one.replace(annotation=one.empty) for one in asked.parameters.values()]
     lines = inspect.cleandoc(thing.__doc__ or "").splitlines()
     typeset_docstring(None, "", path, thing, None, lines)
-    return f".. function:: {path}{asked.replace(parameters=bare)}\n\n" + indent("\n".join(lines), "   ") + "\n"
+    return (
+        f".. function:: {path.rpartition('.')[2]}{asked.replace(parameters=bare)}\n\n"
+        + indent("\n".join(lines), "   ")
+        + "\n"
+    )
 
 
 def commands_page() -> str:
@@ -107,6 +122,9 @@ def commands_page() -> str:
     command: Any = get_command(app)
     # The table has a line for each until one is run.
     command.commands = {name: load(name) for name in COMMANDS} | {"versions": command.commands["versions"]}
+    for one in command.commands.values():
+        # The list of commands has a first sentence whole.
+        one.short_help = (one.help or "").split("\n\n")[0].replace("\n", " ").split(". ")[0].rstrip(".") + "."
     text = get_docs_for_click(obj=command, ctx=command.make_context("tarry", [], resilient_parsing=True), name="tarry")
     return text.replace("# `tarry`", "# Command line", 1)
 
@@ -175,7 +193,8 @@ def kind_of(schema: dict[str, Any]) -> str:
         return f"list of {kind_of(schema['items'])}"
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
-    return str(schema.get("type") or schema.get("$ref", "").rpartition("/")[2] or "any value")
+    named = schema.get("$ref", "").rpartition("/")[2]
+    return str(schema.get("type") or named.removesuffix("-Input").removesuffix("-Output") or "any value")
 
 
 def settings_page() -> str:
@@ -229,7 +248,8 @@ def errors_page() -> str:
         files = [room] if room.is_file() else sorted(room.rglob("*.py"))
         found = sorted({told for file in files for told in sentences(file)})
         if found:
-            lines += [f"## {room.stem}", "", *(f"* `{kind}`: `` {text} ``" for kind, text in found), ""]
+            title = "tarry" if room.stem == "__init__" else f"tarry.{room.stem}"
+            lines += [f"## {title}", "", *(f"* `{kind}`: `` {text} ``" for kind, text in found), ""]
     return "\n".join(lines)
 
 

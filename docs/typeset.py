@@ -20,9 +20,21 @@ MARK = re.compile(
 TAGS = {"_": "sub", "^": "sup"}
 # In docstrings names may stand without marks of code: there a letter, and nothing longer, has an index or a power.
 LETTER = re.compile(r"(?<!\w)(\w[′\u0302]?|[\])])([_^])(\{[^{}]*\}|\([^()]*\)|[A-Za-z0-9]{1,3}(?![A-Za-z0-9_]))")
-CHECKED = re.compile(
-    r"~?(?:typing\.)?Annotated\[([^,\[\]]+(?:\[[^\]]*\])?), (?:functools\.partial\(<[^>]*>[^()]*\)|<[^>]*>)\]"
-)
+ANY = r"~?(?:typing\.)?Any"
+# What signatures say beside types that readers know: functions that check, addresses in memory, and no type at all.
+NOISE = [
+    (r"~?(?:typing\.)?Annotated\[([^,\[\]]+(?:\[[^\]]*\])?), (?:functools\.partial\(<[^>]*>[^()]*\)|<[^>]*>)\]", r"\1"),
+    (
+        rf"~?(?:numpy\.)?ndarray\[(?:tuple\[{ANY}, \.\.\.\]|{ANY}), ~?(?:numpy\.)?dtype\[~?(?:numpy\.)?(\w+)\]\]",
+        r"NDArray[\1]",
+    ),
+    (r"~?(?:\w+\.)*TypeAliasForwardRef\('(\w+)'\)", r"\1"),
+    (r"<function (\w+)>", r"\1"),
+    (r"<function <lambda>>|<object object>|Ellipsis", "..."),
+    (rf"Callable\[\[(?:{ANY}(?:, )?|\.\.\.)*\], {ANY}\]", "Callable"),
+    (rf"(?<=\w)\[{ANY}(?:, {ANY})*\]", ""),
+    (rf": {ANY}(?: = |(?=[,)=]))", lambda found: "=" if found[0].endswith(" = ") else ""),
+]
 
 
 def typeset(text: str) -> str:
@@ -76,9 +88,26 @@ def _roles(text: str) -> str:
 def plain_signature(
     app: Any, what: str, name: str, thing: Any, options: Any, signature: str | None, returned: str | None
 ) -> tuple[str | None, str | None]:
-    """Return a signature without the functions that check its arguments, which print as addresses in memory.
+    """Return a signature without what says nothing: functions that check arguments, addresses in memory, ``Any``.
 
     >>> plain_signature(None, "", "", None, None, "(rate: ~typing.Annotated[float, <function as_rate at 0x7f>])", None)
     ('(rate: float)', None)
+    >>> plain_signature(None, "", "", None, None, "(at: ~typing.Any = None, *ids: Iterable[Any])", "~typing.Any")
+    ('(at=None, *ids: Iterable)', None)
     """
-    return (CHECKED.sub(r"\1", signature) if signature else signature), returned
+    return plain(signature), None if re.fullmatch(ANY, returned or "") else plain(returned)
+
+
+def plain(signature: str | None) -> str | None:
+    """Return a signature, or a part of one, without noise."""
+    for noise, instead in NOISE:
+        signature = re.sub(noise, instead, signature) if signature else signature
+    return signature
+
+
+def plain_properties(app: Any, tree: Any, page: str) -> None:
+    """Show the types of properties without noise: Sphinx has no event for them, so they are changed once set."""
+    for entry in tree.findall(lambda node: node.tagname == "desc" and node["objtype"] == "property"):
+        for note in entry[0].children:
+            if (text := note.astext()).startswith(": ") and (told := (plain(f"{text})") or "")[:-1]) != text:
+                note.children = [type(note)("", told)] if told else []

@@ -20,7 +20,7 @@ def beside_the_settings(monkeypatch):
     """Sphinx's settings stand in docs/, and so do the modules that they use."""
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     yield
-    for name in ("generated", "typeset", "pictured"):
+    for name in ("generated", "typeset", "pictured", "pages"):
         sys.modules.pop(name, None)
 
 
@@ -50,17 +50,67 @@ def test_indices_are_typeset_and_code_is_not(text, shown):
 def test_every_public_name_stands_once_in_the_reference():
     from generated import ROOMS, api_pages, public_names
 
-    pages = api_pages()
-    named = re.findall(
-        r"^\.\. (?:autoclass|autofunction|autodata|data|function):: ([\w.]+)", "\n".join(pages.values()), re.M
-    )
+    named = documented("\n".join(api_pages().values()))
     assert len(named) == len(set(named)) > 150
     things = [id(getattr(import_module(path.rpartition(".")[0]), path.rpartition(".")[2])) for path in named]
     assert len(things) == len(set(things))
-    for room in set(ROOMS) - {"adapters"}:
-        module = import_module(f"tarry.{room}")
+    for room in ["tarry", *(f"tarry.{room}" for room in set(ROOMS) - {"adapters"})]:
+        module = import_module(room)
         for name in public_names(module):
-            assert id(getattr(module, name)) in things or not inspect.isclass(getattr(module, name)), name
+            assert id(getattr(module, name)) in things, name
+    listed = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"<api/(\w+)>", listed)) == {"tarry", *ROOMS}
+
+
+def documented(text):
+    """Return the names that directives document, those of tables and of some functions after their module's."""
+    named, module = [], ""
+    for told, name in re.findall(r"^\.\. (currentmodule|autoclass|autofunction|data|function):: ([\w.]+)", text, re.M):
+        if told == "currentmodule":
+            module = name
+        else:
+            named.append(f"{module}.{name}" if told in ("data", "function") else name)
+    return named
+
+
+def test_every_entry_of_the_reference_ends_its_first_sentence():
+    from generated import api_pages
+
+    for path in documented("\n".join(api_pages().values())):
+        thing = getattr(import_module(path.rpartition(".")[0]), path.rpartition(".")[2])
+        if callable(thing):
+            first = (inspect.getdoc(thing) or "").split("\n\n")[0]
+            assert first.endswith((".", ":", "?", "::")), path
+
+
+def test_joins_and_sessions_show_what_they_take():
+    import tarry
+
+    for kind in (tarry.LabelJoin, tarry.Session):
+        assert "store" in inspect.signature(kind).parameters
+
+
+def test_pages_that_the_site_names_are_there():
+    from pages import SUBJECTS, UNDER, place_page
+
+    under = [name for names in UNDER.values() for name in names]
+    for page in [*SUBJECTS, *UNDER, *under]:
+        assert (ROOT / "docs" / f"{page}.md").is_file(), page
+    top = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert not [name for name in under if f"<{name}>" in top]
+    source = ["# Title\n\nText.\n# Not a title\n"]
+    place_page(None, "service", source)
+    assert source[0].startswith("# Title\n\n```{index} ! HTTP, ! server, ! token\n```\n")
+    assert source[0].count("{index}") == 1
+    assert "Shards and scale </scale>" in source[0]
+
+
+def test_the_search_is_held_to_its_first_results():
+    from site_check import WORDS, misplaced
+
+    assert misplaced("sweep", WORDS["sweep"], list(WORDS["sweep"])) == []
+    assert "finds reference/api/live" in misplaced("sweep", WORDS["sweep"], ["reference/api/live"])[0]
+    assert "too little" in misplaced("sweep", WORDS["sweep"], ["experiments"])[0]
 
 
 def test_pages_of_the_reference_are_made_from_the_package():

@@ -184,7 +184,9 @@ class AdaptiveState(NamedTuple):
 
 
 class Adaptive(Leading, init=False):
-    """DW-FTRL with η = D/√(2(A₀ + A)), A₀ = G²/2, where each arrival adds
+    """DW-FTRL with a rate that follows what arrivals cost.
+
+    The rate is η = D/√(2(A₀ + A)), A₀ = G²/2, where each arrival adds
 
         A += w‖g‖ (w‖g‖/2 + ‖θ_now − θ_when_played‖),
 

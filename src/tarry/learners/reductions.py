@@ -195,7 +195,7 @@ class SOLIDState(NamedTuple):
 
 
 class Interleaving(OfCopies):
-    """``delay`` + 1 independent copies of a base learner in turn, for one known, fixed delay d ≥ 0.
+    """Play ``delay`` + 1 independent copies of a base learner in turn, for one known, fixed delay d ≥ 0.
 
         x_t = the play of copy t mod (d + 1);   at the feedback of s:   copy s mod (d + 1) ← its update
 

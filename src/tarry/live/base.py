@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Never, Self, TypeVar
@@ -45,6 +46,11 @@ class StoredObject:
     """A session or a join: calls on a tracker, one at a time, kept in a store if there is one."""
 
     _kind: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        """Show the arguments of ``__init__`` to help and editors, since ``__new__`` takes any."""
+        whole = signature(cls.__init__)
+        cls.__signature__ = whole.replace(parameters=[*whole.parameters.values()][1:])  # type: ignore[attr-defined]
 
     def __new__(cls, *_: Any, shards: int = 1, **__: Any) -> Self:
         """Return an object to be made; a join with shards is of a class of its own."""

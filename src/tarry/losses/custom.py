@@ -47,7 +47,9 @@ def _constants(
 
 
 class Custom(Stated, init=False):
-    """f_t(x) = value(row_t, x), with ``gradient(row_t, x, out)`` writing a subgradient.
+    """Losses of your own, from a row of numbers for each round.
+
+    f_t(x) = value(row_t, x), with ``gradient(row_t, x, out)`` writing a subgradient.
 
     Functions compiled by Numba (``njit``) run compiled; plain Python ones make the whole game run uncompiled. ``rows``
     is an array with one data row per round, or a generator of rows. The two bounds hold on the domain.
@@ -104,7 +106,9 @@ class Numbered(RowSource):
 
 
 class Callables(Stated, init=False):
-    """f_t(x) = value(x, t), t from 1, with ``gradient(x, t)`` returning a subgradient: plain Python functions.
+    """Losses of your own in plain Python, from the play and the round.
+
+    f_t(x) = value(x, t), t from 1, with ``gradient(x, t)`` returning a subgradient: plain Python functions.
 
     The game runs uncompiled, about a thousand times slower than with :class:`Custom`. ``horizon=None`` is endless.
 

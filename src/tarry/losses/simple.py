@@ -15,7 +15,9 @@ from tarry.losses.supervised import kinked
 
 
 class Linear(base.Ridged, init=False):
-    """f_t(x) = ⟨g_t, x⟩ + b_t + (ridge/2)‖x‖², one row g_t per round.
+    """Losses that are linear in the play, with an optional ridge.
+
+    f_t(x) = ⟨g_t, x⟩ + b_t + (ridge/2)‖x‖², one row g_t per round.
 
     ``rows`` is an array of shape (horizon, dimension) or a generator such as :func:`tarry.losses.drifting`; ``offsets``
     are the b_t (zero unless given).
@@ -82,7 +84,9 @@ def _linear_gradient(loss: Linear, row: base.Vector, x: base.Vector, out: base.V
 
 
 class Quadratic(base.Ridged, init=False):
-    """f_t(x) = (λ/2)‖x − a_t‖² + b_t + (ridge/2)‖x‖², one target a_t per round.
+    """Losses that grow with the squared distance from a target.
+
+    f_t(x) = (λ/2)‖x − a_t‖² + b_t + (ridge/2)‖x‖², one target a_t per round.
 
     ``targets`` is an array or a generator of rows, λ > 0 is ``strong_convexity``, ``offsets`` are the b_t.
 
@@ -152,7 +156,9 @@ def _quadratic_gradient(loss: Quadratic, row: base.Vector, x: base.Vector, out: 
 
 
 class Distance(base.Ridged, init=False):
-    """f_t(x) = scale·‖x − a_t‖ + (ridge/2)‖x‖², one target a_t per round.
+    """Losses that grow with the distance from a target.
+
+    f_t(x) = scale·‖x − a_t‖ + (ridge/2)‖x‖², one target a_t per round.
 
     A learner that explores at radius δ around the target pays scale·δ a round: the loss on which smoothing costs most.
     ``smoothing`` gives the smooth lower bound max over ‖s‖ ≤ scale of ⟨s, x − a_t⟩ − (μ/2)‖s‖² instead.

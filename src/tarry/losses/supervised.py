@@ -116,7 +116,9 @@ def signed(labels: ArrayLike) -> np.ndarray:
 
 
 class LeastSquares(Supervised, init=False):
-    """f_t(x) = ½(⟨φ_t, x⟩ − y_t)² + (ridge/2)‖x‖².
+    """The squared error of a linear prediction.
+
+    f_t(x) = ½(⟨φ_t, x⟩ − y_t)² + (ridge/2)‖x‖².
 
     >>> LeastSquares([[1.0, 2.0]], [3.0]).value([1.0, 0.0], t=1)
     2.0
@@ -127,7 +129,10 @@ class LeastSquares(Supervised, init=False):
 
 
 class Logistic(Supervised, init=False):
-    """f_t(x) = log(1 + exp(−y_t⟨φ_t, x⟩)) + (ridge/2)‖x‖²; ``labels`` are −1 and +1, or 0 and 1."""
+    """The logistic loss of a linear prediction.
+
+    f_t(x) = log(1 + exp(−y_t⟨φ_t, x⟩)) + (ridge/2)‖x‖²; ``labels`` are −1 and +1, or 0 and 1.
+    """
 
     is_signed = True
 
@@ -175,14 +180,20 @@ class Kinked(Supervised, init=False):
 
 
 class Absolute(Kinked, init=False):
-    """f_t(x) = |⟨φ_t, x⟩ − y_t| + (ridge/2)‖x‖², or with ``smoothing`` a smooth lower bound."""
+    """The absolute error of a linear prediction.
+
+    f_t(x) = |⟨φ_t, x⟩ − y_t| + (ridge/2)‖x‖², or with ``smoothing`` a smooth lower bound.
+    """
 
     def bend(self, z: float, y: float) -> tuple[float, float, float, float]:
         return z - y, 1.0, 1.0, 1.0
 
 
 class Hinge(Kinked, init=False):
-    """f_t(x) = max(0, 1 − y_t⟨φ_t, x⟩) + (ridge/2)‖x‖², or with ``smoothing`` a smooth one; labels: −1, +1 or 0, 1."""
+    """The hinge loss of a linear prediction.
+
+    f_t(x) = max(0, 1 − y_t⟨φ_t, x⟩) + (ridge/2)‖x‖², or with ``smoothing`` a smooth one; labels: −1, +1 or 0, 1.
+    """
 
     is_signed = True
 
@@ -191,7 +202,9 @@ class Hinge(Kinked, init=False):
 
 
 class Quantile(Kinked, init=False):
-    """f_t(x) = max(level·r, (level − 1)·r) + (ridge/2)‖x‖², r = y_t − ⟨φ_t, x⟩.
+    """The quantile (pinball) loss of a linear prediction.
+
+    f_t(x) = max(level·r, (level − 1)·r) + (ridge/2)‖x‖², r = y_t − ⟨φ_t, x⟩.
 
     The best constant prediction is the ``level``-quantile of the labels, 0 < level < 1. ``smoothing`` gives a smooth
     lower bound instead.
@@ -215,7 +228,9 @@ class Quantile(Kinked, init=False):
 
 
 class Huber(Supervised, init=False):
-    """f_t(x) = r²/2 where |r| ≤ width, else width·|r| − width²/2, plus (ridge/2)‖x‖²; r = ⟨φ_t, x⟩ − y_t.
+    """The Huber loss of a linear prediction.
+
+    f_t(x) = r²/2 where |r| ≤ width, else width·|r| − width²/2, plus (ridge/2)‖x‖²; r = ⟨φ_t, x⟩ − y_t.
 
     >>> Huber([[1.0, 2.0]], [3.0], width=1.0).value([1.0, 0.0], t=1)
     1.5

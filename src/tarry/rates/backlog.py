@@ -23,7 +23,9 @@ NO_LEVEL = 0.0  # of ``level``, which is at least 1: it follows from the backlog
 
 
 class Anytime(Following, init=False):
-    """η_{t−1} = D / (G √Σ_{s≤t} (own + waiting·σ_s)), σ_s the backlog when round s begins.
+    """A rate for convex losses that follows the backlog, without a horizon.
+
+    η_{t−1} = D / (G √Σ_{s≤t} (own + waiting·σ_s)), σ_s the backlog when round s begins.
 
     Needs neither the horizon nor the total delay. Where nothing acknowledges, VarOpt's held weight stands for σ_s. With
     VarOpt at any capacity, or no limit, the expected regret is at most 1.5·GD√(T + 2·total delay): docs/theory.md,
@@ -64,7 +66,9 @@ class Anytime(Following, init=False):
 
 
 class BestOfBoth(Following, init=False):
-    """1/η_t = λt + β_t, where β grows by (√(a² + 4c) − a)/2, a = λt + β_{t−1}, c = 2G²σ_{t+1}/D².
+    """A rate for strongly convex losses that aims at the better of two bounds.
+
+    1/η_t = λt + β_t, where β grows by (√(a² + 4c) − a)/2, a = λt + β_{t−1}, c = 2G²σ_{t+1}/D².
 
     For strongly convex losses, and no worse than the convex rate. With DWFTRL and VarOpt at any capacity, or no limit,
     the expected regret is at most 2 min{(G²/λ) Σ σ_t/(t−1), GD√(2·total delay)} + (G²/(2λ))H_T: docs/theory.md, Theorem
@@ -103,7 +107,9 @@ class BestOfBoth(Following, init=False):
 
 
 class DoublingRate(Following, init=False):
-    """η = (D/G)/√magnitude, constant within an epoch of :class:`tarry.Doubling` (over "total" or "pair").
+    """A rate for restarts by doubling.
+
+    η = (D/G)/√magnitude, constant within an epoch of :class:`tarry.Doubling` (over "total" or "pair").
 
     The magnitude stands for T + total delay in the paper's convex rate.
 
@@ -154,7 +160,9 @@ def _guess(memory: np.ndarray) -> float:
 
 
 class BanditRadius(Rate, init=False):
-    """δ_t = r min{1, √(νk) (ρ/t)^(1/4)}; ``curved``, for strongly convex losses: r min{1, ((νk)²ρ ln(t+1)/t)^(1/3)}.
+    """A radius of exploration for one value a round, which shrinks with time.
+
+    δ_t = r min{1, √(νk) (ρ/t)^(1/4)}; ``curved``, for strongly convex losses: r min{1, ((νk)²ρ ln(t+1)/t)^(1/3)}.
 
     ``level`` is ρ: Theorem 5 (b) and (d) of this project. :meth:`for_backlog` sets ρ = 1 + σ_max/C: the radii of the
     paper's theorem "Capacity-Constrained BCO with Delays" and of its doubling appendix.
@@ -209,7 +217,9 @@ class BanditRadius(Rate, init=False):
 
 
 class BanditRate(Rate, init=False):
-    """η_{t−1} = D / (2G √Σ_{s≤t} (1.5σ_s + a_s²ρ)), a_s = νk/(δ_s/r) with the δ_s of :class:`BanditRadius`.
+    """A rate for one value a round that follows the backlog.
+
+    η_{t−1} = D / (2G √Σ_{s≤t} (1.5σ_s + a_s²ρ)), a_s = νk/(δ_s/r) with the δ_s of :class:`BanditRadius`.
 
     For convex losses and values, any scheduler whose moments are at most the ``level`` ρ. Needs acknowledgements,
     neither the horizon nor the total delay. Proved by this project: docs/theory.md, Theorem 5 (b). :meth:`for_backlog`

@@ -41,7 +41,9 @@ class _Energy(Rate):
 
 
 class EnergyRadius(_Energy):
-    """δ = r min{1, c √(νk) (T·p)^(−1/4)} throughout an epoch, p = min{1, C/(safety·magnitude)}.
+    """A radius of exploration for one value a round, constant within an epoch.
+
+    δ = r min{1, c √(νk) (T·p)^(−1/4)} throughout an epoch, p = min{1, C/(safety·magnitude)}.
 
     **Unreviewed, not in public records.** Goes with ``Doubling("backlog", unit=max(1, C//8))`` and the scheduler
     ``DoublingBernoulli(safety)``, up to the horizon T; ``factor`` is c, which the notes we have leave open.
@@ -64,7 +66,9 @@ class EnergyRadius(_Energy):
 
 
 class EnergyRate(_Energy, init=False):
-    """η_t = D/(G√A_t), A_t = A_0 + Σ_{s≤t} h_s over the rounds of the epoch, where
+    """A rate from one value a round that follows the tracked rounds of the epoch.
+
+    It is η_t = D/(G√A_t), A_t = A_0 + Σ_{s≤t} h_s over the rounds of the epoch, where
 
         h_t = 1{c_t < C} (z² + z√c_t + c_t)/p,   A_0 = 2(z² + min(C−1, H) + 1)/p,
 

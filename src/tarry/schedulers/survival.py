@@ -232,7 +232,9 @@ class Bernoulli(KeptToArrival, init=False):
 
 
 class DoublingBernoulli(KeptToArrival):
-    """p = min{1, C/(safety·2^j)} while the backlog stays below 2^j: the paper's Bernoulli rule for its doubling trick.
+    """Toss a coin for each round, with a chance for the backlog that is guessed.
+
+    p = min{1, C/(safety·2^j)} while the backlog stays below 2^j: the paper's Bernoulli rule for its doubling trick.
 
     To be used with ``Player(…, epochs=Doubling("backlog"))``, which tells it when the backlog outgrows the guess.
     The appendix "Doubling Trick over Maximum Backlog" of the paper. ``fit`` (not in the paper) takes p = 1 for as
