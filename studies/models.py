@@ -38,6 +38,7 @@ BACKLOG = 100  # decisions in a window of those
 STEADY, LONG = 20_000, 1_000  # decisions, and how many of them a window lasts
 SLOTS = (2, 5, 15, 50, 150)
 STEPPER = "river"  # the model whose steps are made longer
+STEPPERS = ("river", "sgd")  # the models that take steps
 MUCH = 0.03  # of the loss: nobody should be behind by more
 
 
@@ -323,7 +324,10 @@ def write(
     facts = [f"{name}: {one.facts}" for name, share, one in made if share == SHARES[0]]
     page = write_page(Page("Do weights serve models?", [summary(pairs)], notes=facts, parts=tables), out / "index.html")
     shown = losses_table([one for one in made if one[1] == SHARES[-1]], models)
-    values = {table.name: lines_of(table) for table in (*tables, shown)}
+    values: Values = {table.name: lines_of(table) for table in (*tables, shown)}
+    for kind, ours in (("of steps", True), ("of refits", False)):
+        if found := [pair for pair in pairs if (pair.model in STEPPERS) is ours]:
+            values[kind] = Counts.of(found)._asdict()
     return page, {**values, "summary": summary(pairs)}
 
 
