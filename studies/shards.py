@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from studies.numbers import Values, Write, lines_of, write_numbers
+from studies.numbers import Values, Write, lines_of, short, write_numbers
 from tarry import delays
 from tarry.cli.console import progress_lines, refusing, screen
 from tarry.game import replay
@@ -193,8 +193,8 @@ def shards_command(
             by_sums = f"{sums:.2f} ± {np.sqrt(2.0 / runs):.2f}"
             rows.append((case.name, case.slots, f"{wanted:.3f}", by_weights, off, by_sums))
             if abs(found / wanted - 1.0) > abs(worst["off"]):
-                worst |= {"off": found / wanted - 1.0, "case": f"{case.name}, {case.slots}"}
-            worst["error"] = max(worst["error"], float(error / found))
+                worst |= {"off": short(found / wanted - 1.0), "case": f"{case.name}, {case.slots}"}
+            worst["error"] = max(worst["error"], short(error / found))
             worst["smallest"] = min(worst["smallest"], *slots)
     table = Table(
         "Variance of weighted sums over that of one join",
