@@ -1,13 +1,13 @@
 """Measure every row, or those whose name contains one of the arguments: `python -m benchmarks live start`.
 
-``--quick`` shortens the longest runs, and leaves out those that cannot be shortened. The exit code says nothing about
+``--quick`` shortens the longest runs, and leaves out those that cannot be shortened. ``--write`` keeps the figures in
+docs/figures.json, which pages show: on a quiet machine. The exit code says nothing about
 speed: machines are noisy.
 """
 
 from __future__ import annotations
 
 import argparse
-import platform
 import subprocess
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from benchmarks import (
     sweeps,
     threads,
 )
+from benchmarks.measure import machine
 
 MODULES = (
     rounds,
@@ -58,15 +59,7 @@ def header() -> str:
     here = Path(__file__).parent
     commit = subprocess.run(["git", "-C", str(here), "describe", "--always", "--dirty"], capture_output=True, text=True)
     versions = f"tarry {tarry.__version__}, numba {numba.__version__}, numpy {np.__version__}"
-    return (
-        f"{_processor()}, {platform.system()}, Python {platform.python_version()}, {versions}, {commit.stdout.strip()}"
-    )
-
-
-def _processor() -> str:
-    listed = Path("/proc/cpuinfo")
-    names = [line for line in listed.read_text().splitlines() if "model name" in line] if listed.is_file() else []
-    return names[0].split(":")[1].strip() if names else platform.machine()
+    return f"{machine()}, {versions}, {commit.stdout.strip()}"
 
 
 def main() -> None:
@@ -74,7 +67,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help="parts of the names of the rows to measure (default: all)")
     parser.add_argument("--quick", action="store_true", help="shorten the longest runs")
+    parser.add_argument("--write", action="store_true", help="keep the figures in docs/figures.json, for the pages")
     chosen = parser.parse_args()
+    if chosen.quick and chosen.write:
+        parser.error("--write keeps whole runs: leave out --quick")
     print(header(), flush=True)
     for row in ROWS:
         if chosen.names and not any(name in row.name for name in chosen.names):
@@ -82,7 +78,7 @@ def main() -> None:
         if chosen.quick and row.is_long:
             print(f"{row.name} left out: takes minutes", flush=True)
         else:
-            print(row.report(chosen.quick), flush=True)
+            print(row.report(chosen.quick, chosen.write), flush=True)
 
 
 main()

@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tarry
+from benchmarks.measure import machine
 from benchmarks.stage import SEED
+from studies.numbers import write_numbers
 from tarry.game.blocks import Part
 from tarry.game.device import DeviceBlock, fit, kernel_for
 from tarry.game.run import prepare
@@ -110,6 +112,7 @@ def _begin(turn: Any) -> None:
     _turn = turn
 
 
+_told: dict[str, float] = {}  # billions of rounds a second
 _turn: Any = multiprocessing.Lock()  # who measures
 
 
@@ -146,11 +149,10 @@ def rates(options: argparse.Namespace) -> None:
     size = options.replicas, options.horizon
     for scheduler in ("VarOpt", "Bernoulli"):
         case = Case("DWFTRL", scheduler)
-        print(f"{case}: kernel   {measure_kernel(case, *size)}", flush=True)
-        print(f"{case}: simulate {measure_whole(case, *size, 'cuda')}", flush=True)
+        _tell(f"{case}, kernel", measure_kernel(case, *size))
+        _tell(f"{case}, simulate", measure_whole(case, *size, "cuda"))
         seeds = min(options.replicas, 64 * core_count())
-        cores = f"{core_count()} cores"
-        print(f"{case}: {cores:8} {measure_whole(case, seeds, options.horizon, 'cpu')}", flush=True)
+        _tell(f"{case}, cores", measure_whole(case, seeds, options.horizon, "cpu"))
 
 
 def growth(options: argparse.Namespace) -> None:
@@ -169,7 +171,13 @@ def learners(options: argparse.Namespace) -> None:
 
 def _print_rates(given: list[tuple[Any, ...]], options: argparse.Namespace) -> None:
     for (case, *_size), found in side_by_side(measure_kernel, given, options.jobs, options.seconds):
-        print(f"{case}: {found}", flush=True)
+        _tell(f"{case}, kernel", found)
+
+
+def _tell(name: str, found: str) -> None:
+    print(f"{name} {found}", flush=True)
+    if not found.startswith("FAILED"):
+        _told[name] = float(found.split()[0])
 
 
 def main() -> None:
@@ -181,11 +189,21 @@ def main() -> None:
     parser.add_argument("--horizon", type=int, default=20_000, help="rounds of a game that is timed")
     parser.add_argument("--jobs", type=int, default=core_count(), help="processes that compile")
     parser.add_argument("--seconds", type=float, default=600.0, help="after which a section ends")
+    parser.add_argument("--write", action="store_true", help="keep the rates in docs/figures.json, for the pages")
     options = parser.parse_args()
     for section in options.sections or SECTIONS:
         started = time.monotonic()
         globals()[section](options)
         print(f"== {section}: {time.monotonic() - started:.0f} s", flush=True)
+        if options.write and _told:
+            write_numbers(f"device {section}", f"python -m benchmarks.device {section} --write", dict(_told), _device())
+        _told.clear()
+
+
+def _device() -> str:
+    from numba import cuda
+
+    return f"{cuda.get_current_device().name.decode()}, {machine()}"
 
 
 if __name__ == "__main__":

@@ -118,8 +118,9 @@ def _against(
     if not abs(mine - other) <= slack * abs(mine):
         raise RuntimeError(f"{name} played another game: a loss of {other!r}, ours {mine!r}")
     a, b = interleave([ours, theirs], turns=3)
-    detail = f"{nanoseconds(a, rounds) / 1e3:.2f} us a round in simulate, {name} {nanoseconds(b, rounds) / 1e3:.2f} us"
-    return Figure(ratio(a, b), detail)
+    told = {"tarry": nanoseconds(a, rounds) / 1e3, "other": nanoseconds(b, rounds) / 1e3}
+    detail = f"{told['tarry']:.2f} us a round in simulate, {name} {told['other']:.2f} us"
+    return Figure(ratio(a, b), detail, told)
 
 
 LINEAR, EXPERT = "late linear regression", "late experts"

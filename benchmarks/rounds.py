@@ -55,11 +55,12 @@ def _against_c(scheduler: str, kind: str, _quick: bool) -> Figure:
         raise RuntimeError(f"the C loop played another game than ours with {scheduler} and {kind} delays")
     quiet = stage(scheduler, kind, hears=False)
     a, b, c = interleave([ours.ready, theirs.ready, quiet.ready])
+    told = {"tarry": nanoseconds(a, HORIZON), "c": nanoseconds(b, HORIZON), "quiet": nanoseconds(c, HORIZON)}
     detail = (
-        f"{nanoseconds(a, HORIZON):.1f} ns a round, C {nanoseconds(b, HORIZON):.1f} ns; "
-        f"{nanoseconds(c, HORIZON):.1f} ns where nobody hears the end of untracked rounds"
+        f"{told['tarry']:.1f} ns a round, C {told['c']:.1f} ns; "
+        f"{told['quiet']:.1f} ns where nobody hears the end of untracked rounds"
     )
-    return Figure(ratio(a, b), detail)
+    return Figure(ratio(a, b), detail, told)
 
 
 ROWS = [

@@ -42,6 +42,10 @@ class Load(NamedTuple):
     p99: float
     p999: float
 
+    def told(self) -> dict[str, float]:
+        """Return what pages show."""
+        return self._asdict()
+
     def __str__(self) -> str:
         return f"{self.rate:,.0f}/s p50 {self.p50:.2f} p99 {self.p99:.2f} p99.9 {self.p999:.2f} ms"
 
@@ -127,7 +131,7 @@ def _against_one(connections: int, rows: int, quick: bool) -> Figure:
         pairs = [(one_by_one(join), load(pool, served, connections, rows)) for _ in range(1 if quick else TURNS)]
     ratio = median(rows * many.rate / one.rate for one, many in pairs)
     one, many = pairs[-1]
-    return Figure(ratio, f"one caller here {one}; {connections} connections, {rows} rows each: {many}")
+    return Figure(ratio, f"one caller here {one}; {connections} connections, {rows} rows each: {many}", many.told())
 
 
 def _lone(quick: bool) -> Figure:
@@ -135,7 +139,7 @@ def _lone(quick: bool) -> Figure:
         pairs = [(one_by_one(join), load(pool, served, 1, 1)) for _ in range(1 if quick else TURNS)]
     one, lone = pairs[-1]
     ratio = median(lone.p50 / one.p50 for one, lone in pairs)
-    return Figure(ratio, f"one caller here {one}; one connection: {lone}")
+    return Figure(ratio, f"one caller here {one}; one connection: {lone}", lone.told())
 
 
 def _without_groups(quick: bool) -> Figure:
@@ -144,7 +148,7 @@ def _without_groups(quick: bool) -> Figure:
         turns = 1 if quick else TURNS
         pairs = [(load(pool, grouped, CONNECTIONS, 1), load(other, single, CONNECTIONS, 1)) for _ in range(turns)]
     ratio = median(many.rate / alone.rate for many, alone in pairs)
-    return Figure(ratio, f"together {pairs[-1][0]}; one by one {pairs[-1][1]}")
+    return Figure(ratio, f"together {pairs[-1][0]}; one by one {pairs[-1][1]}", pairs[-1][1].told())
 
 
 def _on_postgres(rows: int, quick: bool) -> Figure:
@@ -170,7 +174,8 @@ def _on_postgres(rows: int, quick: bool) -> Figure:
     finally:
         server.remove()
     ratio = median(here.rate / there.rate for here, there in pairs)
-    return Figure(ratio, f"{rows} rows each: PostgreSQL, {WORKERS} workers {pairs[-1][0]}; SQLite {pairs[-1][1]}")
+    here, there = pairs[-1]
+    return Figure(ratio, f"{rows} rows each: PostgreSQL, {WORKERS} workers {here}; SQLite {there}", here.told())
 
 
 ROWS = [

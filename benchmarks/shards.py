@@ -23,6 +23,7 @@ import psycopg
 
 import tarry
 from benchmarks.measure import Figure, Row
+from studies.numbers import short
 
 SHARDS = (1, 4, 16)
 CLIENTS = (1, 2, 4, 8)
@@ -31,6 +32,7 @@ SECONDS, TURNS = 2.0, 3
 LAG = 20  # decisions between one and its label
 WARM = 50  # calls before the clock runs
 BATCH = 1000
+SIDES = ("client", "server")
 _numbers = numbers()
 _STORED = """
 SELECT (SELECT sum(pg_column_size(i.*)) FROM tarry_items i) + (SELECT sum(length(data)) FROM tarry_state),
@@ -91,7 +93,9 @@ def _with_clients(clients: int, quick: bool) -> Figure:
     rates = {shards: median(turn[shards] for turn in found) for shards in SHARDS}
     ratio = median(turn[SHARDS[-1]] / turn[1] for turn in found)
     listed = ", ".join(f"{shards} shards {number:,.0f}/s" for shards, number in rates.items())
-    return Figure(ratio, f"{listed}; {os.cpu_count()} cores")
+    return Figure(
+        ratio, f"{listed}; {os.cpu_count()} cores", {f"{shards} shards": rate for shards, rate in rates.items()}
+    )
 
 
 def _server_time(process: int) -> float:
@@ -113,7 +117,13 @@ def _ids(places: range) -> list[str]:
 
 
 def _costs(quick: bool) -> Figure:
-    """Measure processor time of calls on one shard, on both sides, and the bytes of a tracked decision."""
+    """Measure processor time of calls on one shard, on both sides, and the bytes of a tracked decision, in turns."""
+    turns = [_cost(quick) for _ in range(1 if quick else TURNS)]
+    told = {name: [pick(turn.values[name] for turn in turns) for pick in (min, max)] for name in turns[0].values}
+    return turns[-1]._replace(values=told)
+
+
+def _cost(quick: bool) -> Figure:
     batches = 5 if quick else 20
     count, features = batches * BATCH, {"text": "x" * 88}  # 100 bytes as JSON
     told: dict[str, tuple[float, float]] = {}
@@ -139,7 +149,12 @@ def _costs(quick: bool) -> Figure:
     times = ", ".join(f"{name} {a:.0f} + {b:.0f} µs" for name, (a, b) in told.items())
     sizes = f"{resident / count / 1e3:.2f} kB, stored {stored[0] / count / 1e3:.2f} of {stored[1] / count / 1e3:.2f} kB"
     a, b = told["decision"]
-    return Figure(b / a, f"client + server, batches of {BATCH:,}: {times}; a tracked decision {sizes} with indices")
+    values = {f"{name}, {side}": cost for name, both in told.items() for side, cost in zip(SIDES, both, strict=True)}
+    for side in SIDES:  # in milliseconds
+        values[f"decision alone, {side}"] /= 1e3
+    values |= {"resident": resident / count / 1e3, "data": stored[0] / count / 1e3, "stored": stored[1] / count / 1e3}
+    detail = f"client + server, batches of {BATCH:,}: {times}; a tracked decision {sizes} with indices"
+    return Figure(b / a, detail, {name: short(float(value)) for name, value in values.items()})
 
 
 ROWS = [Row("shards server over client, a decision", inf, _costs)] + [

@@ -1,7 +1,7 @@
 """How regret grows: the table of measured slopes in docs/measured.md. `python -m benchmarks.slopes [part of a name]`.
 
 Slopes are those of log regret against log T, and against the log of the length of blocks; beside each, in brackets, is
-that of the order stated, on the same sizes. Compiled: a few minutes.
+that of the order stated, on the same sizes. Compiled: a few minutes. ``--write`` keeps the table in docs/figures.json.
 """
 
 from __future__ import annotations
@@ -9,36 +9,54 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
+import tarry
+from studies.numbers import lines_of, write_numbers
+from tarry.reports.table import Table
 from tests.oracles.methods import METHODS, PLAYERS
 from tests.oracles.promises import Method, Slope, slope_in_delay, slope_in_horizon
+
+HEADS = ("method", "bound/regret", "attained on", "in T", "steepest", "in n", "steepest")
+
+
+def against_bound(method: Method) -> str:
+    """The bound over the regret, on the game that the method names."""
+    if method.bound is None or method.tight is None:
+        return "no constants" if method.bound is None else "above 3"
+    game = method.hardest()
+    seeds = method.tight.seeds
+    record = tarry.simulate(game, method.make(game), seeds, bound=False, keep_rounds=seeds == 1)
+    return f"{method.bound(game, record) / record.regret.mean():.2f}"
 
 
 def cells(
     method: Method, slope_in: Callable[[Method, str], Slope], patterns: Sequence[str], sizes: Sequence[int]
-) -> list[str]:
-    """The slope and the least regret over the order where it is attained, and the steepest slope of all patterns."""
+) -> tuple[list[str], float]:
+    """The slope where the order is attained, the steepest of all patterns, and the least regret over the order."""
     if not sizes:
-        return ["–", "–", "–"]
+        return ["–", "–"], float("nan")
     slopes = [slope_in(method, pattern) for pattern in patterns]
     steepest = max(slopes, key=lambda slope: slope.excess)
-    return [
-        f"{slopes[0].measured:.2f} ({slopes[0].stated:.2f})",
-        f"{slopes[0].share:.2f}",
-        f"{steepest.measured:.2f}",
-    ]
+    first = slopes[0]
+    return [f"{first.measured:.2f} ({first.stated:.2f})", f"{steepest.measured:.2f}"], first.share
 
 
 def main() -> None:
     """Print the table, a row as soon as it is measured."""
-    print("| method | attained on | in T | over its order | steepest | in the delay | over its order | steepest |")
-    print("|---|---|---|---|---|---|---|---|")
+    parts = [part for part in sys.argv[1:] if part != "--write"]
+    rows, shares = list[tuple[str, ...]](), list[float]()
     for name, method in (METHODS | PLAYERS).items():
-        if (method.horizons or method.lengths) and all(part in name for part in sys.argv[1:]):
+        if all(part in name for part in parts):
             late = method.late or method.patterns
-            told = cells(method, slope_in_horizon, method.patterns, method.horizons)
-            told += cells(method, slope_in_delay, late, method.lengths)
-            on = ", ".join(dict.fromkeys((method.patterns[0], late[0] if method.lengths else method.patterns[0])))
-            print(f"| {name} | {on} | {' | '.join(told)} |", flush=True)
+            in_horizon, share = cells(method, slope_in_horizon, method.patterns, method.horizons)
+            in_delay, other = cells(method, slope_in_delay, late, method.lengths)
+            on = [method.patterns[0]] * bool(method.horizons) + [late[0]] * bool(method.lengths)
+            where = ", ".join(dict.fromkeys(on)) or "–"
+            rows.append((name, against_bound(method), where, *in_horizon, *in_delay))
+            shares += [one for one in (share, other) if one == one]
+            print(f"| {' | '.join(rows[-1])} |", flush=True)
+    if "--write" in sys.argv:
+        values = {"table": lines_of(Table("", HEADS, rows)), "shares": [min(shares), max(shares)]}
+        write_numbers("slopes", "python -m benchmarks.slopes --write", values)
 
 
 if __name__ == "__main__":

@@ -165,7 +165,8 @@ def _speed(quick: bool) -> Figure:
         f"(local[2], {seconds / len(later):.1f} s a micro-batch), {alone:,.0f} in one join in process; "
         f"{result['rows']} and {given} rows; Σwy {result['sum']:,.0f} of {truth_of(log):,}"
     )
-    return Figure(alone / (events / seconds), detail)
+    told = {"spark": events / seconds, "alone": alone, "rows": result["rows"], "sum": result["sum"]}
+    return Figure(alone / (events / seconds), detail, told | {"truth": truth_of(log)})
 
 
 def _state(quick: bool) -> Figure:
@@ -179,7 +180,9 @@ def _state(quick: bool) -> Figure:
         "rocksdbTotalBytesWritten a micro-batch": f"{min(written):,} to {max(written):,}",
         "bytes at the end": f"{result['state']:,}",
     }
-    return Figure(max(written) / min(written), ", ".join(f"{name} {value}" for name, value in shown.items()))
+    told = {"least": min(written), "most": max(written), "values": shown["numRowsTotal"]}
+    told["megabytes"] = shown["memoryUsedBytes"] / 1e6
+    return Figure(max(written) / min(written), ", ".join(f"{name} {value}" for name, value in shown.items()), told)
 
 
 def _kills(quick: bool) -> Figure:
@@ -203,7 +206,7 @@ def _kills(quick: bool) -> Figure:
         result = finish(broken, capacity)
     same = result["digest"] == expected["digest"]
     detail = f"{kills} × kill -9 after {moments} micro-batches: {result['rows']} rows, {expected['rows']} without"
-    return Figure(0.0 if same else 1.0, f"{detail}, {'all equal' if same else 'NOT EQUAL'}")
+    return Figure(0.0 if same else 1.0, f"{detail}, {'all equal' if same else 'NOT EQUAL'}", {"rows": result["rows"]})
 
 
 def sample_of(weight: np.ndarray, label: np.ndarray) -> Sample:
@@ -234,7 +237,8 @@ def _coverage(quick: bool) -> Figure:
                 covered, raw_covered = covered + (inside and not is_raw), raw_covered + (inside and is_raw)
     spark.stop()
     detail = f"of {runs} runs of {count} decisions in 40 slots, {covered} intervals hold the sum of all labels"
-    return Figure(covered / runs, f"{detail}; without weights {raw_covered} do")
+    told = {"covered": covered, "unweighted": raw_covered}
+    return Figure(covered / runs, f"{detail}; without weights {raw_covered} do", told)
 
 
 ROWS = [

@@ -50,7 +50,8 @@ def _import(name: str) -> Callable[[], None]:
 def _imports(_quick: bool) -> Figure:
     makers = [partial(_import, name) for name in ("tarry", "numba")]
     ours, numba = interleave(makers, clock=time.perf_counter)
-    return Figure(ratio(ours, numba), f"import tarry {min(ours):.2f} s, import numba {min(numba):.2f} s")
+    told = {"tarry": min(ours), "numba": min(numba)}
+    return Figure(ratio(ours, numba), f"import tarry {min(ours):.2f} s, import numba {min(numba):.2f} s", told)
 
 
 def _first_game(when: str, seeds: int, quick: bool) -> Figure:
@@ -65,7 +66,8 @@ def _first_game(when: str, seeds: int, quick: bool) -> Figure:
                 done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         seconds.append(float(done.stdout.split()[PLACES[when]]))
     taken, hold = statistics.median(seconds), HOLDS[when, seeds]
-    return Figure(taken / hold, f"{taken:.2f} s of {hold:.1f} after the import, the median of {len(seconds)}")
+    detail = f"{taken:.2f} s of {hold:.1f} after the import, the median of {len(seconds)}"
+    return Figure(taken / hold, detail, {"seconds": taken})
 
 
 ROWS = [

@@ -13,8 +13,9 @@ from functools import partial
 from typing import Any
 
 import tarry
-from benchmarks.measure import TURNS, Figure, Row, interleave
+from benchmarks.measure import TURNS, Figure, Row, interleave, machine
 from benchmarks.stage import DIMENSION, learner, some_rows
+from studies.numbers import short, write_numbers
 from tarry.game.blocks import Block, Part, even_share, most_replicas
 from tarry.game.run import Stop, prepare
 from tarry.game.simulate import core_count
@@ -74,10 +75,11 @@ def _beyond_rounds(horizon: int, _quick: bool) -> Figure:
     return Figure(cost, f"microseconds, beside {rest:.0f} of rounds; {MANY} seeds")
 
 
-def table(horizon: int = 20_000, seeds: int = MANY) -> None:
-    """Print millions of rounds a second in 1, 2, 4, … threads, and how many times those of one."""
+def table(horizon: int = 20_000, seeds: int = MANY, write: bool = False) -> None:
+    """Print, and keep if asked, millions of rounds a second in 1, 2, 4, … threads, and how many times those of one."""
     counts = [2**i for i in range(core_count().bit_length())]
     print(f"{seeds} seeds of {horizon} rounds, {core_count()} cores")
+    told: dict[str, Any] = {}
     for name, scheduler in SCHEDULERS.items():
         game, player = _game(horizon), tarry.Player(learner(), scheduler)
         plays = [_play(game, player, seeds, threads) for threads in counts]
@@ -85,6 +87,10 @@ def table(horizon: int = 20_000, seeds: int = MANY) -> None:
         for threads, taken in zip(counts, seconds, strict=True):
             speed, times = seeds * horizon / min(taken) / 1e6, min(seconds[0]) / min(taken)
             print(f"{name:10} {threads:3} threads {speed:8.1f} million rounds a second {times:6.2f} x one", flush=True)
+            told.setdefault(name, {})[f"{threads} threads"] = {"speed": short(speed), "times": short(times)}
+    if write:
+        command = f"python -m benchmarks.threads {horizon} {seeds} --write"
+        write_numbers(f"threads of {seeds} seeds", command, told, machine())
 
 
 ROWS = [
@@ -95,4 +101,5 @@ ROWS = [
 ]
 
 if __name__ == "__main__":
-    table(*map(int, sys.argv[1:]))
+    numbers = [int(word) for word in sys.argv[1:] if word != "--write"]
+    table(*numbers, write="--write" in sys.argv)

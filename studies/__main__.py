@@ -16,6 +16,7 @@ from studies.figures import figures_command
 from studies.looks import looks_command
 from studies.measure import LearnerResult, Scores, quiet
 from studies.models import models_command
+from studies.numbers import Values, Write, short, write_numbers
 from studies.shards import shards_command
 from studies.table1_page import table1_command
 from studies.tables import figures_table, findings, others_table
@@ -74,9 +75,16 @@ def flights_command(
     learners: Rounds = 20_000,
     out: Out = None,
     file: Json = None,
+    write: Write = False,
 ) -> None:
     """How late will this flight be? 2013, New York; told at take-off or landing."""
-    _run(lambda: flights_case(label.value, first, slots), first, seeds, learners, out, file)
+    others = _run(lambda: flights_case(label.value, first, slots), first, seeds, learners, out, file)
+    if write:
+        values = Values()
+        for one in others:
+            told = {"mean": short(one.value.mean), "error": short(one.value.error)}
+            values.setdefault(one.learner, {})[one.policy] = told
+        write_numbers("flights learners", f"python -m studies flights --learners {learners} --write", values)
 
 
 @app.command("clinical")
@@ -125,7 +133,7 @@ def pictures_command(
 
 def _run(
     make: Callable[[], Case], first: int | None, seeds: int, learners: int, out: Path | None, file: Path | None
-) -> None:
+) -> list[LearnerResult]:
     with refusing(), quiet():
         _check(first, seeds, learners)
         case, console = make(), screen()
@@ -144,6 +152,7 @@ def _run(
         if out is not None:
             page = save_page(case, figures, others, pictures, out / "index.html", learners)
             console.print(f"page: {page}", soft_wrap=True)
+    return others
 
 
 def _check(first: int | None, seeds: int, learners: int) -> None:

@@ -1,15 +1,11 @@
 """Write the numbers that README and site show, and the pictures drawn from them: `python -m studies figures`.
 
-docs/figures.json holds, for each part, the command, the day and the values. docs/claims.toml says where a page shows
-which value; tests/test_claims.py compares the three.
+The numbers are kept in docs/figures.json (`studies.numbers`), where other commands keep theirs with `--write`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -17,25 +13,24 @@ import typer
 from studies.cases import Case, clinical_case, flights_case, queue_case
 from studies.charts import WIDTH
 from studies.measure import Scores, believe, quiet
+from studies.numbers import DOCS, Values, read_numbers, short, write_numbers
 from tarry.charts import DARK, INK, PALETTE, altair, data_of, draw, dressed
 from tarry.cli.console import progress_lines, refusing
 from tarry.planning.policies import find_policy
 
-DOCS = Path(__file__).parents[1] / "docs"
-NUMBERS = DOCS / "figures.json"
 PICTURES = DOCS / "pictures"
 FRONT = {"VarOpt": PALETTE[0], "drop newest": PALETTE[1], "drop oldest": PALETTE[2], "time out": PALETTE[3]}
 SLOTS = (2, 4, 8, 16, 32, 64)
 NAMED_AT = {"VarOpt": 16, "drop newest": 16, "drop oldest": 16, "time out": 64}  # slots, where a line has room
-RUNS = {"flights": 12, "arrivals": 4, "clinical": 100, "queue": 24}
+RUNS = {"flights": 12, "slice": 12, "arrivals": 4, "clinical": 100, "queue": 24}
 MAKE: dict[str, Callable[[], Case]] = {
     "flights": flights_case,
+    "slice": lambda: flights_case(first=20_000),
     "arrivals": lambda: flights_case("arrival"),
     "clinical": clinical_case,
     "queue": queue_case,
 }
 
-Values = dict[str, Any]
 Tell = Callable[[str], None]
 
 
@@ -44,24 +39,16 @@ def figures_command(
 ) -> None:
     """Measure the numbers of README and site again, and draw their pictures."""
     with refusing(), quiet(), progress_lines("measuring") as tell:
-        told = read_numbers() if NUMBERS.exists() else {}
         for name in part or MAKE:
             if name not in MAKE:
                 raise ValueError(f"there is no part {name!r}; take one of {', '.join(MAKE)}")
             values = case_values(MAKE[name](), RUNS[name], tell)
             if name == "flights":
                 values["by_slots"] = believed_by_slots(flights_case(), 2 * RUNS[name], tell)
-            day = datetime.now(UTC).date().isoformat()
-            told[name] = {"command": f"python -m studies figures {name}", "date": day, "values": values}
-            NUMBERS.write_text(json.dumps(told, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+            write_numbers(name, f"python -m studies figures {name}", values)
         PICTURES.mkdir(exist_ok=True)
-        for file, drawn in front_pictures(told["flights"]["values"]).items():
+        for file, drawn in front_pictures(read_numbers()["flights"]["values"]).items():
             (PICTURES / file).write_text(drawn, encoding="utf-8")
-
-
-def read_numbers() -> dict[str, Values]:
-    """Return the numbers as the command last wrote them, by part."""
-    return dict(json.loads(NUMBERS.read_text(encoding="utf-8")))
 
 
 def case_values(case: Case, seeds: int, tell: Tell) -> Values:
@@ -69,9 +56,9 @@ def case_values(case: Case, seeds: int, tell: Tell) -> Values:
     stream, delays = case.stream, case.stream.delays
     return {
         "decisions": stream.horizon,
-        "truth": _short(stream.mean),
+        "truth": short(stream.mean),
         "slots": case.capacity,
-        "mean_backlog": _short(delays.total_delay / stream.horizon),
+        "mean_backlog": short(delays.total_delay / stream.horizon),
         "max_backlog": delays.max_backlog,
         "max_delay": delays.max_delay,
         "policies": {one.policy: score_values(one) for one in case.figures(seeds, tell=tell)},
@@ -81,13 +68,13 @@ def case_values(case: Case, seeds: int, tell: Tell) -> Values:
 def score_values(score: Scores) -> Values:
     """Return one policy's numbers: means, the deviation of one run, standard errors."""
     return {
-        "believed": _short(score.believed.mean),
-        "deviation": _short(score.believed.deviation),
-        "seen": _short(score.seen),
-        "progressive": _short(score.progressive.mean),
-        "progressive_error": _short(score.progressive.error),
-        "last": _short(score.last.mean),
-        "last_error": _short(score.last.error),
+        "believed": short(score.believed.mean),
+        "deviation": short(score.believed.deviation),
+        "seen": short(score.seen),
+        "progressive": short(score.progressive.mean),
+        "progressive_error": short(score.progressive.error),
+        "last": short(score.last.mean),
+        "last_error": short(score.last.error),
         "memory": score.memory,
     }
 
@@ -99,7 +86,7 @@ def believed_by_slots(case: Case, seeds: int, tell: Tell) -> list[Values]:
         for slots in SLOTS:
             tell(f"{name}, {slots} slots")
             spread = believe(case.stream, find_policy(name), slots, seeds)
-            rows.append({"policy": name, "slots": slots, "mean": _short(spread.mean), "sd": _short(spread.deviation)})
+            rows.append({"policy": name, "slots": slots, "mean": short(spread.mean), "sd": short(spread.deviation)})
     return rows
 
 
@@ -138,8 +125,3 @@ def front_chart(values: Values) -> Any:
     title = "The mean delay that each policy believes in, by slots"
     about = f"{values['decisions']:,} flights; a flight's delay is known when it has left, so late flights wait longest"
     return dressed(alt.layer(*layers).properties(width=WIDTH, height=260), title, about)
-
-
-def _short(value: float) -> float:
-    """Return a value to six digits: more would be noise of the machine."""
-    return float(f"{value:.6g}")

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from studies.logs import LOGS
+from studies.numbers import Write, lines_of, write_numbers
 from tarry.cases import CaseLog
 from tarry.cases.compare import slots_of
 from tarry.cases.log import DECIDED, LABEL, LABELLED
@@ -64,6 +65,7 @@ def looks_command(
     log: Annotated[list[str] | None, typer.Option(help=f"Only these (repeat): {', '.join(LOGS)}.")] = None,
     runs: Annotated[int, typer.Option(min=2, help="Runs.")] = 200,
     capacity: Annotated[float, typer.Option(help="Slots, as a share of the mean backlog.")] = 0.15,
+    write: Write = False,
 ) -> None:
     """Is the believed rate right in the middle of a log? Coverage at a quarter, half and three quarters."""
     rows = []
@@ -72,16 +74,19 @@ def looks_command(
             made = LOGS[name]()
             for release in made.releases:
                 rows.append((name, release, *row_of(made, release, capacity, runs, partial(_tell, tell, name))))
-    screen().print(
-        Table(
-            "Runs whose interval covers the truth",
-            ("log", "release", "a quarter", "half", "three quarters", "wide enough"),
-            rows,
-            f"Level 95 %, {runs} runs. The truth is that of settled decisions (release='window') or of all so far "
-            "(arrival). Wide enough: for whatever is still awaited, by its share. – no window has ended yet.",
-            text=("log", "release"),
-        ).rich()
+    table = Table(
+        "Runs whose interval covers the truth",
+        ("log", "release", "a quarter", "half", "three quarters", "wide enough"),
+        rows,
+        f"Level 95 %, {runs} runs. The truth is that of settled decisions (release='window') or of all so far "
+        "(arrival). Wide enough: for whatever is still awaited, by its share. – no window has ended yet.",
+        text=("log", "release"),
     )
+    screen().print(table.rich())
+    if write:
+        said = "".join(f"--log {name} " for name in log or ())
+        command = f"python -m studies looks {said}--runs {runs} --capacity {capacity:g} --write"
+        write_numbers("looks", command, {"table": lines_of(table)})
 
 
 def _tell(tell: Callable[[str], None], name: str, run: int) -> None:

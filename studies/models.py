@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from studies.logs import LOGS
+from studies.numbers import Values, Write, lines_of, write_numbers
 from tarry.cases import MODELS, CaseLog, Comparison, Spread, compare
 from tarry.cases.compare import CLEAR, FREE, OURS, RIVAL, begun_later, slots_of
 from tarry.cases.measure import Heard, follow, losses, progress
@@ -37,6 +38,7 @@ BACKLOG = 100  # decisions in a window of those
 STEADY, LONG = 20_000, 1_000  # decisions, and how many of them a window lasts
 SLOTS = (2, 5, 15, 50, 150)
 STEPPER = "river"  # the model whose steps are made longer
+STEPPERS = ("river", "sgd")  # the models that take steps
 MUCH = 0.03  # of the loss: nobody should be behind by more
 
 
@@ -304,8 +306,8 @@ def write(
     lengths: list[tuple[int, Pair, float, float]],
     models: list[str],
     *more: Table,
-) -> Path:
-    """Write all numbers, the tables as Markdown and the page; return the page."""
+) -> tuple[Path, Values]:
+    """Write all numbers, the tables as Markdown and the page; return the page, and what docs/explanation/models.md shows."""
     told = [{"log": name, "share": share, **one.to_dict()} for name, share, one in made]
     (out / "models.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     pairs = [pair for name, share, one in made for pair in pairs_of(name, share, one)]
@@ -320,7 +322,13 @@ def write(
     ]
     (out / "models.md").write_text(f"{summary(pairs)}\n\n{as_markdown(tables)}", encoding="utf-8")
     facts = [f"{name}: {one.facts}" for name, share, one in made if share == SHARES[0]]
-    return write_page(Page("Do weights serve models?", [summary(pairs)], notes=facts, parts=tables), out / "index.html")
+    page = write_page(Page("Do weights serve models?", [summary(pairs)], notes=facts, parts=tables), out / "index.html")
+    shown = losses_table([one for one in made if one[1] == SHARES[-1]], models)
+    values: Values = {table.name: lines_of(table) for table in (*tables, shown)}
+    for kind, ours in (("of steps", True), ("of refits", False)):
+        if found := [pair for pair in pairs if (pair.model in STEPPERS) is ours]:
+            values[kind] = Counts.of(found)._asdict()
+    return page, {**values, "summary": summary(pairs)}
 
 
 def models_command(
@@ -329,18 +337,23 @@ def models_command(
     log: Annotated[list[str] | None, typer.Option(help=f"Only these (repeat): {', '.join(LOGS)}.")] = None,
     model: Annotated[list[str] | None, typer.Option(help=f"Only these (repeat): {', '.join(MODELS)}.")] = None,
     seeds: Annotated[int, typer.Option(min=2, help="Runs of VarOpt.")] = 20,
+    keep: Write = False,
 ) -> None:
     """Do weights serve models? Four models on eight logs, by policy, release and slots."""
     from studies.measure import quiet
 
     names, models = list(log or LOGS), list(model or MODELS)
+    if keep and (log or model):
+        raise typer.BadParameter("--write keeps all logs and models: leave out --log and --model")
     with refusing(), quiet(), progress_lines("playing") as tell:
         out.mkdir(parents=True, exist_ok=True)
         lengths = by_length(models, tell)
         made: list[tuple[str, float, Comparison]] = []
         for one in play(names, models, seeds, tell):
             made.append(one)
-            page = write(out, made, lengths, models)  # as it grows: all of it takes many minutes
+            page, values = write(out, made, lengths, models)  # as it grows: all of it takes many minutes
         if STEPPER in models:
-            page = write(out, made, lengths, models, steps_table(names, seeds, tell))
+            page, values = write(out, made, lengths, models, steps_table(names, seeds, tell))
+    if keep:
+        write_numbers("models", f"python -m studies models --seeds {seeds} --write", values)
     screen().print(f"page: {page}", soft_wrap=True)

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from studies.numbers import Values, Write, lines_of, short, write_numbers
 from tarry import delays
 from tarry.cli.console import progress_lines, refusing, screen
 from tarry.game import replay
@@ -173,9 +174,10 @@ def shards_command(
     crowding: Annotated[float, typer.Option(min=1.5, help="Pending decisions for each slot, θ.")] = 4.0,
     runs: Annotated[int, typer.Option(min=2, help="Runs.")] = 200,
     random: Annotated[int, typer.Option(min=0, help="So many more cases, with loads that are drawn.")] = 0,
+    write: Write = False,
 ) -> None:
     """What do shards cost in variance? The formula against weights, and against errors of weighted sums."""
-    backlog, rows = crowding * capacity, []
+    backlog, rows, worst = crowding * capacity, list[tuple[str, ...]](), Values(off=0.0, error=0.0, smallest=capacity)
     with refusing(), progress_lines("playing") as tell:
         one = measure([1.0], [capacity], backlog, runs, lambda: tell("one join"))
         for case in (Case("one join", (1.0,), EQUAL), *CASES, *drawn(random)):
@@ -190,15 +192,22 @@ def shards_command(
             by_weights, off = f"{found:.3f} ± {error:.3f}", f"{found / wanted - 1.0:+.1%}"
             by_sums = f"{sums:.2f} ± {np.sqrt(2.0 / runs):.2f}"
             rows.append((case.name, case.slots, f"{wanted:.3f}", by_weights, off, by_sums))
-    screen().print(
-        Table(
-            "Variance of weighted sums over that of one join",
-            ("shards", "slots", "formula", "by weights", "off", "sums over weights"),
-            rows,
-            f"{capacity} slots, {crowding:g} pending for each, geometric waits, {runs} runs of {BACKLOGS} mean waits. "
-            f"By weights: the mean of (w − 1)² over that of one join, without the first and last {EDGE} mean waits. "
-            "Sums over weights: the mean square error of weighted sums of independent labels over their variance times "
-            "Σ(w − 1)².",
-            text=("shards", "slots"),
-        ).rich()
+            if abs(found / wanted - 1.0) > abs(worst["off"]):
+                worst |= {"off": short(found / wanted - 1.0), "case": f"{case.name}, {case.slots}"}
+            worst["error"] = max(worst["error"], short(error / found))
+            worst["smallest"] = min(worst["smallest"], *slots)
+    table = Table(
+        "Variance of weighted sums over that of one join",
+        ("shards", "slots", "formula", "by weights", "off", "sums over weights"),
+        rows,
+        f"{capacity} slots, {crowding:g} pending for each, geometric waits, {runs} runs of {BACKLOGS} mean waits. "
+        f"By weights: the mean of (w − 1)² over that of one join, without the first and last {EDGE} mean waits. "
+        "Sums over weights: the mean square error of weighted sums of independent labels over their variance times "
+        "Σ(w − 1)².",
+        text=("shards", "slots"),
     )
+    screen().print(table.rich())
+    if write:
+        options = f"--capacity {capacity} --crowding {crowding:g} --runs {runs} --random {random} --write"
+        part = f"shards {capacity}, {crowding:g}".replace(".", ",")
+        write_numbers(part, f"python -m studies shards {options}", {"table": lines_of(table), "worst": worst})

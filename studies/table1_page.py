@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from studies.numbers import Values, Write, lines_of, short, write_numbers
 from studies.table1 import (
     ATTAINED,
     EVIDENCE,
@@ -211,6 +212,23 @@ def as_json(measured: Sequence[MeasuredLine]) -> str:
     return json.dumps([_plain(one) for one in measured], indent=2) + "\n"
 
 
+def shown(measured: Sequence[MeasuredLine]) -> Values:
+    """Return what docs/table1.md shows: what was found in a sentence, and each line by row, column and its name."""
+    values = Values(found=told(measured), evidence=lines_of(_counted(measured)))
+    for one in measured:
+        own, line = one.slopes[PLAYER], one.line
+        name = line.name + (", signs" if line.kind == LOWER else "")
+        reach, level = (own.high - own.low) / 2, 100 * own.level[1]
+        found = {"claim": line.claim, "slope": own.slope, "reach": reach, "level": level, "verdict": one.verdict}
+        for who in CONTROLS:
+            found |= {who: one.slopes[who].slope, f"{who}, level": one.slopes[who].level[0]}
+        values.setdefault(line.column.row, {}).setdefault(line.column.name, {})[name] = {
+            key: short(value) if isinstance(value, float) and isfinite(value) else str(value)
+            for key, value in found.items()
+        }
+    return values
+
+
 def _plain(one: MeasuredLine) -> dict[str, Any]:
     line = one.line
     return {
@@ -241,6 +259,7 @@ def table1_command(
     workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: one for each core).")] = None,
     device: Annotated[str, typer.Option(help="What seeds are played on: cpu, cuda or auto.")] = "cpu",
     output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.table,
+    write: Write = False,
 ) -> None:
     """Play Table 1 with its controls and write a page; exit code 1 unless every line comes out as it should."""
     folder = results or Path("out") / ("table1-quick" if quick else "table1")
@@ -252,6 +271,9 @@ def table1_command(
         most = QUICK_SEEDS if quick else FULL_SEEDS
         found = measure(lines(1 if quick else 4), most, workers, lambda text: typer.echo(text, err=True), device)
         paths = save_table1(found, folder, command)
+    if write:
+        name = "table1 quick" if quick else "table1"
+        write_numbers(name, f"python -m studies table1{' --quick' if quick else ''} --write", shown(found))
     if output is Format.json:
         typer.echo(as_json(found), nl=False)
     else:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tarry
+from studies.numbers import short, write_if_asked
 from tarry.game import replay
 from tarry.learners import Idle
 from tarry.live.books import sample_of
@@ -128,11 +129,15 @@ def test_it_covers_at_every_time_and_not_without_its_variance():
     ("family", "share"), [*((name, 0.3) for name in FAMILIES), ("fixed", 0.02), ("by label", 0.02)]
 )
 def test_coverage_of_many_runs(family, share, capsys):
-    """Write a line of the table in docs/live.md, for which COVERAGE_RUNS was 2000."""
+    """Write a line of the table in docs/explanation/estimates.md, for which COVERAGE_RUNS is 1000."""
     runs = int(os.environ.get("COVERAGE_RUNS", "100"))
     found = table(family, runs, share=share)
     with capsys.disabled():
         sys.stdout.write(f"\n| {family} | {share} | " + " | ".join(f"{number:.3f}" for number in found) + " |\n")
+    names = ("covers", "bare", "share", "once", "always", "width")
+    values = {name: short(float(number)) for name, number in zip(names, found, strict=True)}
+    command = f"COVERAGE_RUNS={runs} python -m pytest -m slow tests/live/test_anytime.py"
+    write_if_asked(f"anytime {family} {share:.0%}", command, values)
     assert found[0] >= 0.95 - 3 * sqrt(0.95 * 0.05 / runs)
     assert found[1] < 0.5, "the control must fail"
 

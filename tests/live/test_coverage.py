@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import tarry
+from studies.numbers import write_if_asked
 from tarry.game import replay
 from tarry.live.books import sample_of
 from tarry.live.core import LABELS, book_label
@@ -18,6 +19,7 @@ from tarry.theory.intervals import mean_interval, settled_estimate
 from tarry.tracking.tally import THRESHOLD
 
 RUNS, ROUNDS, CAPACITY, LEVEL, ENOUGH = 200, 200, 10, 0.95, 0.93
+COMMAND = "python -m pytest tests/live/test_coverage.py"  # of docs/explanation/estimates.md
 LOOKS = (ROUNDS // 4, ROUNDS // 2, 3 * ROUNDS // 4)  # decisions made so far
 # Positive labels come at once and others never; the other way round, and in the end; and some of both come late.
 STREAMS = {
@@ -73,9 +75,16 @@ def without_the_awaited(look, sums, theta, found):
     return mean_interval(sample_of(sums), 0.0, theta, LEVEL, 0.0, 1.0)
 
 
+def rounded(shares):
+    return {name: [round(100 * float(share), 3) for share in listed] for name, listed in shares.items()}
+
+
 @pytest.mark.parametrize("stream", STREAMS)
 def test_the_interval_covers_the_mean_of_all_decisions_so_far(stream):
-    assert min(coverage(stream, ours)) >= ENOUGH
+    found = {name: coverage(stream, interval) for name, interval in (("covers", ours), ("student", students))}
+    found["outstanding"] = [np.mean([e.outstanding for look, *_, e in looks(stream) if look == at]) for at in LOOKS]
+    write_if_asked(f"coverage {stream}", COMMAND, rounded(found))
+    assert min(found["covers"]) >= ENOUGH
     for wrong in (students, without_the_awaited):
         assert coverage(stream, wrong)[0] < 0.5, "the control must fail"
     for *_, found in looks(stream):
@@ -100,6 +109,7 @@ def test_the_share_that_is_outstanding_is_drawn_too():
         low, high = mean_interval(sample, 0.0, max(w), LEVEL, 0.0, 1.0)
         wrong = share * low, share * high + 1 - share
         covered.append([ends[0] <= y.mean() <= ends[1] for ends in (right, wrong)])
+    write_if_asked("coverage where the share is drawn", COMMAND, rounded({"ours, widened": np.mean(covered, axis=0)}))
     assert np.mean(covered, axis=0)[0] >= ENOUGH
     assert np.mean(covered, axis=0)[1] < 0.85, "the control must fail"
 
@@ -147,7 +157,9 @@ def test_with_windows_it_covers_the_mean_of_the_decisions_whose_windows_have_end
         covered[look].append(found.low <= y.mean() <= found.high)
         naive[look].append(bare.low <= y.mean() <= bare.high)
         off.append((found.mean - y.mean(), found.sum / y.size - y.mean(), bare.mean - y.mean()))
-    assert min(np.mean(covered[look]) for look in LOOKS) >= ENOUGH
+    shares = {name: [np.mean(by[look]) for look in LOOKS] for name, by in (("covers", covered), ("bare", naive))}
+    write_if_asked("coverage with windows", COMMAND, rounded(shares))
+    assert min(shares["covers"]) >= ENOUGH
     assert np.mean(naive[LOOKS[-1]]) < 0.8, "the control, rows without weights, must fail"
     bias, error = np.mean(off, axis=0), np.std(off, axis=0) / sqrt(RUNS)  # the looks of a run hang together
     assert np.all(np.abs(bias[:2]) < 3 * error[:2])

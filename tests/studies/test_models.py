@@ -12,6 +12,7 @@ from studies import models as study
 from studies.__main__ import app
 from studies.logs import LOGS
 from studies.looks import QUARTERS, look
+from studies.numbers import read_numbers
 from studies.streams import read_r
 from tarry.cases import CaseLog, Score
 
@@ -89,6 +90,18 @@ def test_the_command_writes_its_tables(tmp_path, monkeypatch):
     numbers = pl.read_json(tmp_path / "models.json")
     assert numbers.height == 2
     assert (tmp_path / "index.html").is_file()
+    refused = CliRunner().invoke(app, [*arguments, "--write"])
+    assert refused.exit_code == 2
+
+
+def test_looks_are_kept_with_their_command(tmp_path, monkeypatch):
+    monkeypatch.setattr("studies.numbers.NUMBERS", tmp_path / "figures.json")
+    monkeypatch.setitem(study.LOGS, "jobs", lambda: steady(160))
+    done = CliRunner().invoke(app, ["looks", "--log", "jobs", "--runs", "2", "--write"])
+    assert done.exit_code == 0, done.output
+    kept = read_numbers()["looks"]
+    assert kept["command"] == "python -m studies looks --log jobs --runs 2 --capacity 0.15 --write"
+    assert [line[:15] for line in kept["values"]["table"]] == ["| log | release", "| jobs | arriva", "| jobs | window"]
 
 
 def test_drop_newest_with_longer_steps(monkeypatch):

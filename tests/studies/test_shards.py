@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from studies import shards
+from studies.__main__ import app
+from studies.numbers import read_numbers
 from studies.shards import BY_BACKLOG, BY_LOAD, EQUAL, POSITIVE, Case, drawn, excess, measure, predicted
 
 CAPACITY, CROWDING = 64, 4.0
@@ -86,3 +89,18 @@ def test_errors_of_sums_have_the_variance_of_the_weights(monkeypatch):
     found = measure([0.5, 0.5], [2, 2], 12.0, 300, lambda: None)
     sums = np.mean(found.errors**2) / (POSITIVE * (1 - POSITIVE) * found.squares.mean())
     assert abs(sums - 1.0) < 4 * np.sqrt(2 / 300)
+
+
+def test_the_command_keeps_its_table_and_the_worst_case(tmp_path, monkeypatch):
+    monkeypatch.setattr("studies.numbers.NUMBERS", tmp_path / "figures.json")
+    monkeypatch.setattr("studies.shards.CASES", (Case("2 shards", (0.5, 0.5), EQUAL),))
+    words = ["shards", "--capacity", "24", "--crowding", "1.5", "--runs", "2", "--random", "1", "--write"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    kept = read_numbers()["shards 24, 1,5"]
+    assert kept["command"] == "python -m studies shards --capacity 24 --crowding 1.5 --runs 2 --random 1 --write"
+    table, worst = kept["values"]["table"], kept["values"]["worst"]
+    assert len(table) == 4
+    off = max(abs(float(line.split(" | ")[4].rstrip("%"))) for line in table[1:])
+    assert off == pytest.approx(100 * abs(worst["off"]), abs=0.051)
+    assert 1 <= worst["smallest"] <= 12

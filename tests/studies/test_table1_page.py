@@ -13,7 +13,7 @@ from studies import table1_page
 from studies.__main__ import app
 from studies.table1 import EVIDENCE, LOWER, NO_EVIDENCE, MeasuredLine, Slope, lines
 from studies.table1_games import COLUMNS, CONTROLS, PLAYER
-from studies.table1_page import NOT_SHOWN, save_table1, tables, told
+from studies.table1_page import NOT_SHOWN, save_table1, shown, tables, told
 
 pytest.importorskip("vl_convert")
 
@@ -54,6 +54,15 @@ def test_every_line_stands_with_its_controls(measured):
     assert len(counted.rows) == len(COLUMNS)
     assert sum(int(row[3]) for row in counted.rows) == sum(one.verdict == EVIDENCE for one in measured)
     assert {row[-1] for row in counted.rows} == {"0"}
+
+
+def test_lines_are_kept_for_the_pages_by_row_column_and_name(measured):
+    kept = shown(measured)
+    assert kept["found"] == told(measured)
+    line = kept["OCO, convex"]["after quanrud2015, our constants"]["d_tot"]
+    assert (line["slope"], line["verdict"]) == (0.9, "steeper")
+    columns = [column for row in set(kept) - {"found", "evidence"} for column in kept[row].values()]
+    assert sum(map(len, columns)) == len(measured)
 
 
 def test_the_page_is_whole(measured, tmp_path):
