@@ -307,7 +307,7 @@ def write(
     models: list[str],
     *more: Table,
 ) -> tuple[Path, Values]:
-    """Write all numbers, the tables as Markdown and the page; return the page, and what docs/explanation/models.md shows."""
+    """Write all numbers, tables and the page; return the page, and what docs/explanation/models.md shows."""
     told = [{"log": name, "share": share, **one.to_dict()} for name, share, one in made]
     (out / "models.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     pairs = [pair for name, share, one in made for pair in pairs_of(name, share, one)]
