@@ -27,6 +27,7 @@ import tarry
 CALLERS = 8
 STREAMS = ("join=soak", "join=shards", "session=play", "join=c0")  # the last is deleted and made again
 STREAM_LIFE = 5.0  # seconds after which a reader asks again
+BRIEF = 1024  # slots of joins that are made and deleted: what stayed of them in memory would show
 PAUSE = 0.01  # seconds between two turns of a caller: a server that is busy, and not only queues
 LARGEST = {"memory": 1.15, "descriptors": 1.2, "log": 1.2, "store": 1.3}  # the last over the one after warming up
 
@@ -72,7 +73,7 @@ def call(served: Served, mine: str, over: threading.Event, made: list[int]) -> N
                 session.tell(mark, gradient=[0.5, -0.5])
                 if turn % 10 == 0:
                     join.status(), join.tracked(), join.expire(ids[-1]), shards.status()
-                    brief = connection.join(4, name=mine)
+                    brief = connection.join(BRIEF, name=mine)
                     brief.decide_many([{"basket": 10}] * len(ids), ids=ids)
                     brief.label(ids[0], 1)
                     brief.delete()
