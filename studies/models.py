@@ -10,6 +10,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from studies.logs import LOGS
 from studies.numbers import Values, Write, lines_of, write_numbers
@@ -40,6 +41,13 @@ SLOTS = (2, 5, 15, 50, 150)
 STEPPER = "river"  # the model whose steps are made longer
 STEPPERS = ("river", "sgd")  # the models that take steps
 MUCH = 0.03  # of the loss: nobody should be behind by more
+
+# Why a model that takes steps may be behind, and on which logs under which release.
+REASONS = {
+    "clinical": ({"clinical"}, {"arrival", "window"}),
+    "bursts": ({"landings", "departures"}, {"window"}),
+    "quick outcomes": ({"mortality", "purchases"}, {"arrival"}),
+}
 
 
 class Pair(NamedTuple):
@@ -227,6 +235,31 @@ def with_longer_steps(heard: Heard, decisions: int) -> Heard:
     return heard._replace(each=np.full(count, weight / calls), calls=np.full(count, calls))
 
 
+def with_relative_weights(heard: Heard) -> Heard:
+    """Return rows as a model is told them that takes the relative weight, in one call each."""
+    return heard._replace(each=heard.relative, calls=np.ones_like(heard.calls))
+
+
+def losses_in_steps(
+    log: CaseLog, release: str, seeds: int, told: Callable[[Heard, Heard, int], Iterable[Heard]]
+) -> NDArray[np.float64]:
+    """Return mean losses of the stepping model by seed, for each choice that ``told`` makes of rows."""
+    slots, lost = slots_of(log, release, SHARES[-1]), []
+    for seed, one in enumerate(begun_later(log, seeds)):
+        ours, rival = (follow(one, find_policy(policy), slots, release, seed) for policy in (OURS, RIVAL))
+        said = (progress(one, heard, make_model(STEPPER, one.is_binary)) for heard in told(ours, rival, one.size))
+        lost.append([losses(one, each).mean() for each in said])
+    return np.array(lost).T
+
+
+def relative_weights(name: str, release: str, seeds: int, tell: Callable[[str], None]) -> str:
+    """Return VarOpt's loss over that of drop newest where the stepping model is told relative weights."""
+    tell(f"{name}, {release}: relative weights")
+    told = lambda ours, rival, _: (with_relative_weights(ours), rival)  # noqa: E731
+    ours, rival = losses_in_steps(LOGS[name](), release, seeds, told)
+    return _shown(Pair(name, SHARES[-1], release, STEPPER, Spread.of(ours / rival - 1.0)))
+
+
 def steps_table(names: Iterable[str], seeds: int, tell: Callable[[str], None]) -> Table:
     """Return what is left of VarOpt's lead where drop newest takes steps as long as tempered weights make them."""
     rows = []
@@ -234,13 +267,9 @@ def steps_table(names: Iterable[str], seeds: int, tell: Callable[[str], None]) -
         log = LOGS[name]()
         for release in log.releases:
             tell(f"{name}, {release}: longer steps")
-            slots, lost = slots_of(log, release, SHARES[-1]), []
-            for seed, one in enumerate(begun_later(log, seeds)):
-                ours, rival = (follow(one, find_policy(policy), slots, release, seed) for policy in (OURS, RIVAL))
-                told = (ours, rival, with_longer_steps(rival, one.size))
-                said = (progress(one, heard, make_model(STEPPER, one.is_binary)) for heard in told)
-                lost.append([losses(one, each).mean() for each in said])
-            mine, *theirs = np.array(lost).T
+            mine, *theirs = losses_in_steps(
+                log, release, seeds, lambda ours, rival, size: (ours, rival, with_longer_steps(rival, size))
+            )
             pairs = (Pair(name, SHARES[-1], release, STEPPER, Spread.of(mine / each - 1.0)) for each in theirs)
             rows.append((name, release, *map(_shown, pairs)))
     return Table(
@@ -287,6 +316,16 @@ def counts_table(pairs: list[Pair]) -> Table:
     )
 
 
+def behind_by_reason(pairs: list[Pair]) -> dict[str, Values]:
+    """Return in how many comparisons a model that takes steps is clearly behind for each reason, and how far."""
+    behind = [pair for pair in pairs if pair.model in STEPPERS and pair.is_clear and pair.behind.mean > 0]
+    told = dict[str, Values]()
+    for reason, (logs, releases) in REASONS.items():
+        if found := [pair.behind.mean for pair in behind if pair.log in logs and pair.release in releases]:
+            told[reason] = {"comparisons": len(found), "least": min(found), "worst": max(found)}
+    return told
+
+
 def summary(pairs: list[Pair]) -> str:
     """Say where VarOpt is clearly behind, ahead, and behind by much, for each release."""
     told = []
@@ -307,7 +346,10 @@ def write(
     models: list[str],
     *more: Table,
 ) -> tuple[Path, Values]:
-    """Write all numbers, tables and the page; return the page, and what docs/explanation/models.md shows."""
+    """Write all numbers, the tables as Markdown and the page; return the page, and what the pages show.
+
+    These are docs/explanation/models.md, and docs/cases.md for the counts.
+    """
     told = [{"log": name, "share": share, **one.to_dict()} for name, share, one in made]
     (out / "models.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     pairs = [pair for name, share, one in made for pair in pairs_of(name, share, one)]
@@ -328,6 +370,9 @@ def write(
     for kind, ours in (("of steps", True), ("of refits", False)):
         if found := [pair for pair in pairs if (pair.model in STEPPERS) is ours]:
             values[kind] = Counts.of(found)._asdict()
+    for release in dict.fromkeys(pair.release for pair in pairs):
+        values[f"of {release}"] = Counts.of([pair for pair in pairs if pair.release == release])._asdict()
+    values["reasons"] = behind_by_reason(pairs)
     return page, {**values, "summary": summary(pairs)}
 
 
@@ -354,6 +399,8 @@ def models_command(
             page, values = write(out, made, lengths, models)  # as it grows: all of it takes many minutes
         if STEPPER in models:
             page, values = write(out, made, lengths, models, steps_table(names, seeds, tell))
+            if "clinical" in names:
+                values["relative on clinical"] = relative_weights("clinical", "window", seeds, tell)
     if keep:
         write_numbers("models", f"python -m studies models --seeds {seeds} --write", values)
     screen().print(f"page: {page}", soft_wrap=True)

@@ -19,7 +19,26 @@ from tarry.planning.policies import find_policy
 ROOT = Path(__file__).parents[1]
 TOLD = tomllib.loads((ROOT / "docs" / "claims.toml").read_text(encoding="utf-8"))
 NUMBERS = read_numbers()
-VALUES = {name: part["values"] for name, part in NUMBERS.items()}
+
+
+class Rows(list):
+    """Lines of a table, and the cells of one by its beginning and their heads: rows["relapse | window"]["river"]."""
+
+    def __getitem__(self, key):
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        (line,) = (line for line in self if line.startswith(f"| {key} |"))
+        return dict(zip(*(each.strip("| ").split(" | ") for each in (self[0], line)), strict=True))
+
+
+def with_rows(value):
+    """A value of the file, in which lines of tables are Rows."""
+    if isinstance(value, dict):
+        return {key: with_rows(one) for key, one in value.items()}
+    return Rows(value) if isinstance(value, list) and str(value[0]).startswith("| ") else value
+
+
+VALUES = {name: with_rows(part["values"]) for name, part in NUMBERS.items()}
 VALUES |= {f"{name}_command": part["command"] for name, part in NUMBERS.items()}
 # Pages of reference are definitions, and most are written when the site is built.
 PATHS = [ROOT / "README.md", *(path for path in (ROOT / "docs").rglob("*.md") if "reference" not in path.parts)]

@@ -121,6 +121,27 @@ def test_drop_newest_with_longer_steps(monkeypatch):
     assert after > 0
 
 
+def test_reasons_and_releases_are_counted():
+    """A worked case: the reason is of the log and the release, and counts only models with steps that are behind."""
+    spread = study.Spread
+    behind = [spread(0.02, 0.005, 1), spread(0.04, 0.005, 1), spread(0.02, 0.02, 1), spread(-0.05, 0.01, 1)]
+    pairs = [study.Pair("clinical", 0.05, "window", "river", one) for one in behind]
+    pairs += [study.Pair("clinical", 0.05, "window", "logistic", behind[1])]
+    pairs += [study.Pair("mortality", 0.05, release, "sgd", behind[0]) for release in ("arrival", "window")]
+    assert study.behind_by_reason(pairs) == {
+        "clinical": {"comparisons": 2, "least": 0.02, "worst": 0.04},
+        "quick outcomes": {"comparisons": 1, "least": 0.02, "worst": 0.02},
+    }
+
+
+def test_relative_weights_are_told_in_one_call():
+    four = np.arange(4)
+    heard = study.Heard(four, four, np.ones(4), np.full(4, 3.0), np.full(4, 0.5), np.full(4, 0.7), np.full(4, 2))
+    told = study.with_relative_weights(heard)
+    assert told.each.tolist() == [0.5] * 4
+    assert told.calls.tolist() == [1] * 4
+
+
 def test_pairs_are_by_seed():
     """A worked case: drop newest loses 0.5 and 1.0, VarOpt 0.6 and 1.1: 20 % and 10 % behind."""
     log = steady(20)
