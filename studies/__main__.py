@@ -17,7 +17,7 @@ from studies.looks import looks_command
 from studies.measure import LearnerResult, Scores, quiet
 from studies.models import models_command
 from studies.numbers import Values, Write, short, write_numbers
-from studies.shards import shards_command
+from studies.shards import shard_command, shards_command
 from studies.table1_page import table1_command
 from studies.tables import figures_table, findings, others_table
 from tarry.checks import as_int
@@ -43,6 +43,7 @@ app.command("models")(models_command)
 app.command("looks")(looks_command)
 app.command("figures")(figures_command)
 app.command("shards")(shards_command)
+app.command("shard")(shard_command)
 
 First = Annotated[int | None, typer.Option(help="Take only the first so many decisions.")]
 Slots = Annotated[int | None, typer.Option(help="Slots (default: the case's own).")]

@@ -21,6 +21,8 @@ from tarry.schedulers import VarOpt
 POSITIVE = 0.3  # of the labels
 BACKLOGS, EDGE = 30, 6  # length of a run, and of its beginning and its end, which are not steady, in mean waits
 FAR, STEPS, TINY = 12.0, 1000, 1e-200  # of the integral: how far it goes, its steps, and what is 0
+SLOTS, CROWDINGS = (1, 2, 4, 8, 32, 256), (0.5, 0.7, 1.0, 1.5, 2.0, 4.0, 16.0)  # of single shards
+PARTS, LEAST = 8, 0.02  # runs of a single shard, and the least E w² − 1 by the formula: a ratio says little below
 EQUAL, BY_BACKLOG, BY_LOAD = "equal", "by backlog", "by load"
 
 
@@ -128,7 +130,7 @@ def measure(
     tell: Callable[[], None],
     waits: Sequence[float] = (),
 ) -> Measured:
-    """Play streams whose decisions fall to shards by their loads and wait a geometric time; labels are independent."""
+    """Play streams whose decisions fall to shards by their loads and wait exponential times; labels are independent."""
     means = np.array(backlogs_of(loads, backlog, waits)) / loads
     horizon, edge = int(BACKLOGS * means.max()), int(EDGE * means.max())
     measured = Measured(*np.zeros((3, runs)))
@@ -136,7 +138,8 @@ def measure(
         tell()
         draw = np.random.default_rng(i)
         owner = draw.choice(len(loads), horizon, p=loads)
-        ends = np.minimum(np.arange(horizon) + draw.geometric(1.0 / means[owner]), horizon - 1)
+        # Labels come between decisions, and what is left at the end comes after the last one.
+        ends = np.minimum(np.arange(horizon) + draw.exponential(means[owner]), horizon - 0.5)
         labels = draw.random(horizon) < POSITIVE
         away = np.zeros(horizon)
         for k, slots in enumerate(capacities):
@@ -152,6 +155,17 @@ def measure(
         measured.steady[i] = np.mean(away[edge:-edge] ** 2)
         measured.errors[i] = away @ labels
     return measured
+
+
+def alone(slots: int, crowding: float, by_chance: bool, decisions: int, seed: int) -> float:
+    """Play one shard and return E w² − 1 far from both ends; its decisions come evenly, or by chance."""
+    draw, backlog = np.random.default_rng(seed), crowding * slots
+    times = np.cumsum(draw.exponential(1.0, decisions)) if by_chance else np.arange(float(decisions))
+    ends = times + draw.exponential(backlog, decisions)
+    own = delays.array(np.searchsorted(times, ends, side="right") - 1 - np.arange(decisions))
+    run = replay(VarOpt(), own, capacity=slots, seeds=[seed], information="non-clairvoyant", keep_rounds=True)
+    edge = int(EDGE * backlog)
+    return float(np.mean((run.heard(seed)[edge : decisions - edge] - 1.0) ** 2))
 
 
 def drawn(count: int) -> list[Case]:
@@ -200,7 +214,7 @@ def shards_command(
         "Variance of weighted sums over that of one join",
         ("shards", "slots", "formula", "by weights", "off", "sums over weights"),
         rows,
-        f"{capacity} slots, {crowding:g} pending for each, geometric waits, {runs} runs of {BACKLOGS} mean waits. "
+        f"{capacity} slots, {crowding:g} pending for each, exponential waits, {runs} runs of {BACKLOGS} mean waits. "
         f"By weights: the mean of (w − 1)² over that of one join, without the first and last {EDGE} mean waits. "
         "Sums over weights: the mean square error of weighted sums of independent labels over their variance times "
         "Σ(w − 1)².",
@@ -211,3 +225,38 @@ def shards_command(
         options = f"--capacity {capacity} --crowding {crowding:g} --runs {runs} --random {random} --write"
         part = f"shards {capacity}, {crowding:g}".replace(".", ",")
         write_numbers(part, f"python -m studies shards {options}", {"table": lines_of(table), "worst": worst})
+
+
+def shard_command(
+    decisions: Annotated[int, typer.Option(min=50_000, help="Decisions of each run.")] = 1_000_000,
+    write: Write = False,
+) -> None:
+    """How far is the formula off for one shard? Few and many slots, below and above capacity."""
+    rows = list[tuple[str, ...]]()
+    with refusing(), progress_lines("playing") as tell:
+        for by_chance in (False, True):
+            for slots in SLOTS:
+                cells = list[str]()
+                for crowding in CROWDINGS:
+                    wanted = excess(crowding * slots, slots, float(by_chance))
+                    if wanted < LEAST:
+                        cells.append("–")
+                        continue
+                    tell(f"{slots} slots, {crowding:g} pending for each")
+                    found = np.array([alone(slots, crowding, by_chance, decisions, seed) for seed in range(PARTS)])
+                    off = wanted / found.mean() - 1.0
+                    cells.append(f"{100 * off:+.1f} ({100 * (1.0 + off) * _spread(found):.1f})")
+                rows.append(("1" if by_chance else "0", str(slots), *cells))
+    table = Table(
+        "One shard: the formula for E w² − 1 over simulations",
+        ("v", "slots", *(f"θ = {crowding:g}" for crowding in CROWDINGS)),
+        rows,
+        "Per cent by which the formula is too large, with standard errors. v = 0: decisions come evenly; v = 1: by "
+        f"chance. – the formula is below {LEAST:g}. {PARTS} runs of {decisions:,} decisions, without the first and "
+        f"last {EDGE} mean waits.",
+        text=("v",),
+    )
+    screen().print(table.rich())
+    if write:
+        values = {"table": lines_of(table)}
+        write_numbers("shard", f"python -m studies shard --decisions {decisions} --write", values)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from studies import shards
 from studies.__main__ import app
 from studies.numbers import read_numbers
-from studies.shards import BY_BACKLOG, BY_LOAD, EQUAL, POSITIVE, Case, drawn, excess, measure, predicted
+from studies.shards import BY_BACKLOG, BY_LOAD, EQUAL, POSITIVE, Case, alone, drawn, excess, measure, predicted
 
 CAPACITY, CROWDING = 64, 4.0
 pytestmark = pytest.mark.jit(only=True)  # hundreds of thousands of rounds
@@ -33,13 +33,19 @@ def one():
         Case("unequal loads", (0.55, 0.15, 0.15, 0.15), BY_LOAD),
     ],
 )
-def test_the_formula_holds_within_5_percent(case, one):
+def test_the_formula_holds_within_3_percent(case, one):
     slots, found = played(case)
     ratio = found.steady.mean() / one.steady.mean()
-    assert ratio == pytest.approx(predicted(case.loads, slots, CROWDING * CAPACITY), rel=0.05)
+    assert ratio == pytest.approx(predicted(case.loads, slots, CROWDING * CAPACITY), rel=0.03)
     if case == Case("unequal loads", (0.55, 0.15, 0.15, 0.15), EQUAL):
         assert ratio > 1.4, "what unequal loads cost is seen"
-        assert ratio != pytest.approx(predicted((0.25,) * 4, slots, CROWDING * CAPACITY), rel=0.05), "the control"
+        assert ratio != pytest.approx(predicted((0.25,) * 4, slots, CROWDING * CAPACITY), rel=0.03), "the control"
+
+
+def test_the_formula_itself_holds_near_capacity():
+    """Of one join, not a ratio of two: waits that were half a decision longer would add a tenth here."""
+    found = measure([1.0], [16], 1.2 * 16, 1000, lambda: None)
+    assert found.steady.mean() == pytest.approx(excess(1.2 * 16, 16, 0.0), rel=0.03)
 
 
 def test_slots_by_load_are_better_than_by_backlog_where_waits_differ(one):
@@ -47,7 +53,7 @@ def test_slots_by_load_are_better_than_by_backlog_where_waits_differ(one):
     for kind in (BY_BACKLOG, BY_LOAD):
         slots, found = played(Case("waits", (0.5, 0.5), kind, (16.0, 1.0)))
         ratios[kind] = found.steady.mean() / one.steady.mean()
-        assert ratios[kind] == pytest.approx(predicted((0.5, 0.5), slots, 256.0, waits=(16.0, 1.0)), rel=0.05)
+        assert ratios[kind] == pytest.approx(predicted((0.5, 0.5), slots, 256.0, waits=(16.0, 1.0)), rel=0.03)
     assert ratios[BY_LOAD] < 0.8 * ratios[BY_BACKLOG]
 
 
@@ -64,7 +70,7 @@ def test_the_formula_holds_with_few_slots_and_near_capacity(case, capacity, crow
     one = played(Case("one", (1.0,), EQUAL), capacity, crowding, runs)[1]
     backlog = crowding * capacity
     ratio = found.steady.mean() / one.steady.mean()
-    assert ratio == pytest.approx(predicted(case.loads, slots, backlog), rel=0.05)
+    assert ratio == pytest.approx(predicted(case.loads, slots, backlog), rel=0.03)
 
 
 def test_what_is_known_exactly():
@@ -89,6 +95,28 @@ def test_errors_of_sums_have_the_variance_of_the_weights(monkeypatch):
     found = measure([0.5, 0.5], [2, 2], 12.0, 300, lambda: None)
     sums = np.mean(found.errors**2) / (POSITIVE * (1 - POSITIVE) * found.squares.mean())
     assert abs(sums - 1.0) < 4 * np.sqrt(2 / 300)
+
+
+@pytest.mark.parametrize(("by_chance", "off"), [(False, 0.0), (True, -0.035)])
+def test_one_shard_as_the_page_says(by_chance, off):
+    """Few slots and decisions that come by chance: there the formula is too small, and not where they come evenly."""
+    found = np.mean([alone(1, 2.0, by_chance, 250_000, seed) for seed in range(4)])
+    assert excess(2.0, 1, float(by_chance)) / found - 1.0 == pytest.approx(off, abs=0.02)
+
+
+def test_the_command_for_one_shard_keeps_its_table(tmp_path, monkeypatch):
+    monkeypatch.setattr("studies.numbers.NUMBERS", tmp_path / "figures.json")
+    for name, few in {"SLOTS": (2, 32), "CROWDINGS": (0.5, 4.0), "PARTS": 2}.items():
+        monkeypatch.setattr(shards, name, few)
+    done = CliRunner().invoke(app, ["shard", "--decisions", "50000", "--write"])
+    assert done.exit_code == 0, done.output
+    kept = read_numbers()["shard"]
+    assert kept["command"] == "python -m studies shard --decisions 50000 --write"
+    heads, *rows = (line.strip("| ").split(" | ") for line in kept["values"]["table"])
+    assert heads == ["v", "slots", "θ = 0.5", "θ = 4"]
+    assert [row[:2] for row in rows] == [["0", "2"], ["0", "32"], ["1", "2"], ["1", "32"]]
+    assert rows[1][2] == "–"
+    assert all(abs(float(row[3].split()[0])) < 8 for row in rows)
 
 
 def test_the_command_keeps_its_table_and_the_worst_case(tmp_path, monkeypatch):
