@@ -19,7 +19,7 @@ from system import PACKAGES
 ROOT = Path(__file__).parents[2]
 # What readers look for, and the pages that may stand among the first three results.
 WORDS = {
-    "drop newest": ("explanation/when-not", "explanation/why-weights", "cases"),
+    "drop newest": ("explanation/when-not", "explanation/why-weights", "explanation/models", "cases"),
     "capacity": ("planning", "howto/backups", "glossary", "gallery/04_planning"),
     "VarOpt": ("explanation/why-weights", "gallery/10_varopt", "glossary", "theory"),
     "window": ("live", "gallery/01_conversions", "glossary"),
