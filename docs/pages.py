@@ -34,7 +34,7 @@ SUBJECTS = {
     "experiments": "sweep, TOML",
     "explanation/estimates": "estimate, interval",
     "explanation/main-theorem": "theorem, regret",
-    "explanation/when-not": "drop newest, drop oldest",
+    "explanation/when-not": "drop newest, drop oldest, loan default, default rate, hash, rare positives, censoring",
     "explanation/why-weights": "weight, bias, VarOpt, drop newest, drop oldest",
     "howto/backups": "migration, backup, resize, capacity",
     "howto/engines": "Dask, GPU, threads, sweep",
