@@ -186,12 +186,17 @@ class Comparison:
         if log.left_out:
             features += f" Left out, since they name rows or hold lists: {', '.join(log.left_out)}."
         labels = log.truth[log.settled]
-        constant = losses(log, np.full(log.size, labels.mean())).mean()
         return (
             f"{log.size:,} decisions, {labels.size:,} of them settled by the end of the log, with a mean label of "
-            f"{labels.mean():.4g}, a constant prediction of which has the loss {constant:.4g}; waiting "
+            f"{labels.mean():.4g}, a constant prediction of which has the loss {self.constant:.4g}; waiting "
             f"on average {waiting}.{span}{features}"
         )
+
+    @property
+    def constant(self) -> float:
+        """The loss of predicting the mean label of settled decisions, which is known at the end only."""
+        labels = self.log.truth[self.log.settled]
+        return float(losses(self.log, np.full(self.log.size, labels.mean())).mean())
 
     @property
     def windows(self) -> float:
@@ -287,7 +292,14 @@ class Comparison:
             return ""
         by, whole = taken.behind(free), free.loss.mean
         reach = f" ± {by.half / whole:.1%}" if by.runs > 1 else ""
-        return f" Against no limit ({whole:.4f}) {taken.policy} costs it {by.mean / whole:+.1%}{reach} of loss."
+        told = f" Against no limit ({whole:.4f}) {taken.policy} costs it {by.mean / whole:+.1%}{reach} of loss."
+        if min(whole, taken.loss.mean) < self.constant:
+            return told
+        first = "½" if self.log.is_binary else "0"
+        return (
+            f"{told} Neither is better than a constant, the mean label ({self.constant:.4f}): a model begins with "
+            f"{first} and learns from its first rows on, so look for better features, or a longer log, before you choose."
+        )
 
     def _step(self, rival: Score) -> str:
         """Say that weights have made steps longer, where the other policy has none."""

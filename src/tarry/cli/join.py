@@ -13,6 +13,7 @@ from tarry.cli import stored
 from tarry.cli.console import refusing
 from tarry.cli.own import has_member, make_member, member_of
 from tarry.cli.stored import EPILOG, NUMBERS, Line, Sheet, as_ids, column, read_ids, read_lines, read_value
+from tarry.errors import ArgumentError
 from tarry.live import LabelJoin
 from tarry.live.batches import column as column_of
 from tarry.live.labels import UNSAID
@@ -20,6 +21,7 @@ from tarry.live.logs import DELIVER, DROP
 from tarry.live.plain import plain
 from tarry.planning.columns import read_columns
 from tarry.planning.policies import name_of
+from tarry.planning.sources import in_file
 from tarry.players.recommended import choose_for_join
 from tarry.schedulers.named import FREE, free_scheduler
 from tarry.times import check_unit
@@ -146,9 +148,24 @@ def stream(
             if "id" in frame.columns:
                 raise ValueError(f"the log has a column 'id' beside {id!r}: rename it, or leave it out with --features")
             frame = frame.with_columns(pl.Series("id", column_of(frame, str(id)))).drop(str(id))
+        if waiting := frame[end].null_count():
+            if window is None:
+                typer.echo(
+                    f"{waiting} decisions have no label, and give no row: --window 30d --missing 0 makes it 0",
+                    err=True,
+                )
+            elif missing is None:
+                typer.echo(
+                    f"{waiting} decisions have no label, and rows with null: --missing 0 says what that means", err=True
+                )
         at_end = DELIVER if deliver else DROP
-        for row in join.stream(frame, decided_at=start, labelled_at=end, label=label, at_end=at_end, size=size):
-            typer.echo(json.dumps({**plain(row), "tempered": sum(join.steps(row))}, allow_nan=False))
+        try:
+            for row in join.stream(frame, decided_at=start, labelled_at=end, label=label, at_end=at_end, size=size):
+                typer.echo(json.dumps({**plain(row), "tempered": sum(join.steps(row))}, allow_nan=False))
+        except ArgumentError:
+            raise
+        except ValueError as error:
+            raise ValueError(in_file(str(error), log)) from error
 
 
 @command("resize", LabelJoin)

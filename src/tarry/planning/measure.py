@@ -220,7 +220,7 @@ class Backlog:
         if self.truncated > 0.05 * self.horizon:
             found.append(
                 f"{self.truncated / self.horizon:.0%} of decisions had no feedback before the last one: these count as "
-                "not seen, and their true delays are longer than counted"
+                "not seen, and their delays are counted up to the last decision"
             )
         if self.mean_delay > 0.1 * self.horizon:
             found.append(

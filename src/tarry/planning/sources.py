@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,11 +90,20 @@ def read_log(
     except ArgumentError:
         raise
     except ValueError as error:
-        # Rows as the file has them: from 1, the header counted, also those left out.
-        first = 1 if Path(path).suffix.lower() in PARQUET else 2
-        said = re.sub(r"\brow (\d+)", lambda found: f"row {kept[int(found[1])] + first} of the file", str(error))
+        said = in_file(str(error), path, kept)
         raise ValueError(f"{path}, with {start!r} as decided_at and {end!r} as feedback_at: {said}") from error
     return Log(delays, start, end, rows, empty, *_pace(made, came))
+
+
+def in_file(sentence: str, path: Any, kept: Sequence[int] | None = None) -> str:
+    """Return a sentence whose rows are numbered as in the file: from 1, the header of a CSV and left out rows counted.
+
+    >>> in_file("row 0 has no label", "log.csv")
+    'row 2 of the file has no label'
+    """
+    first = 1 if Path(path).suffix.lower() in PARQUET else 2
+    known = (lambda i: i) if kept is None else kept.__getitem__
+    return re.sub(r"\brow (\d+)", lambda found: f"row {known(int(found[1])) + first} of the file", sentence)
 
 
 READING = ("decided", "feedback", "missing", "window", "release", "day_first")  # options of read_log

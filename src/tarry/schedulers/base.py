@@ -100,7 +100,7 @@ DrawSource = Keyed | RecordedUniforms | RecordedProxies | RecordedLosers
 
 @verb_with_default
 def allocate(scheduler: Scheduler, slots: int, capacity: int) -> Any:
-    """Return fresh state for this many slots (Python only): an array or a tuple of them, by default one unused cell."""
+    """Return fresh state for this many slots (Python only): an array or a named tuple of them, by default one cell."""
     return np.zeros(1, np.int64)
 
 
