@@ -95,6 +95,11 @@ def members():
     return {type(member).__name__: type(member) for member in made} | delays.MEMBERS
 
 
+@pytest.mark.parametrize("name", sorted(members()))
+def test_the_reference_lists_a_member(name):
+    assert re.search(rf"`(?:\w+\.)?{name}`", PAGES["reference/api.md"]), f"add `{name}` to docs/reference/api.md"
+
+
 @pytest.mark.parametrize(("name", "made"), sorted(members().items()))
 def test_a_page_or_an_example_tells_of_a_member(name, made):
     """A new member begins with an example in its docstring; pages follow when there is more to say."""

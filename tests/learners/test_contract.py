@@ -45,4 +45,5 @@ class TestLearners(LearnerContract):
 
 def test_every_exported_learner_is_covered():
     exported = {n for n in tarry.learners.__all__ if hasattr(getattr(tarry.learners, n), "feedback")}
-    assert exported - {"Idle"} == {type(example.learner()).__name__ for example in LEARNERS.values()}
+    forgotten = (exported - {"Idle"}) ^ {type(example.learner()).__name__ for example in LEARNERS.values()}
+    assert not forgotten, f"{forgotten}: an Example for each exported learner in LEARNERS of tests/support/examples.py"

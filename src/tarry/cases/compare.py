@@ -298,7 +298,7 @@ class Comparison:
         first = "½" if self.log.is_binary else "0"
         return (
             f"{told} Neither is better than a constant, the mean label ({self.constant:.4f}): a model begins with "
-            f"{first} and learns from its first rows on, so look for better features, or a longer log, before you choose."
+            f"{first} and learns from its first rows on, so look for better features or a longer log first."
         )
 
     def _step(self, rival: Score) -> str:

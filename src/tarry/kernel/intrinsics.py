@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from numba import typeof
 from numba.core import types
 from numba.core.cgutils import create_struct_proxy
 from numba.core.datamodel import models
@@ -23,6 +24,7 @@ from numba.extending import (
     overload,
     register_model,
     type_callable,
+    typeof_impl,
 )
 from numba.np.arrayobj import load_item
 
@@ -30,7 +32,7 @@ from tarry.kernel.compile import INLINED
 from tarry.kernel.lowering import build_array, product
 from tarry.kernel.packed import unpack
 from tarry.kernel.views import BY_SLOT, replica, view
-from tarry.kernel.words import read
+from tarry.kernel.words import Handle, read
 
 Shared = Callable[[Any], frozenset[str]]  # which fields of a tuple type are not indexed
 
@@ -166,12 +168,14 @@ class HandleType(types.Type):  # type: ignore[misc]
 register_model(HandleType)(models.OpaqueModel)
 
 
+@typeof_impl.register(Handle)  # type: ignore[untyped-decorator]
+def _type_of_handle(value: Handle, _context: Any) -> HandleType:
+    return HandleType(typeof(value.body))
+
+
 @unbox(HandleType)  # type: ignore[untyped-decorator]
 def _unbox_handle(_kind: Any, value: Any, c: Any) -> Any:
-    number = c.pyapi.object_getattr_string(value, "address")
-    address = c.pyapi.long_as_longlong(number)
-    c.pyapi.decref(number)
-    return NativeValue(c.builder.inttoptr(address, c.pyapi.voidptr))
+    return NativeValue(c.builder.inttoptr(c.pyapi.long_as_longlong(value), c.pyapi.voidptr))
 
 
 @infer_getattr

@@ -15,7 +15,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
 from tarry.kernel.compile import INLINED
-from tarry.kernel.intrinsics import HandleType, PackedType
+from tarry.kernel.intrinsics import PackedType
 from tarry.kernel.pipeline import EntryCompiler, StepCompiler
 
 # Numba's own locators, tried after ours: another thread's cached function may be made at the same moment.
@@ -37,11 +37,6 @@ def inline(function: Any, choose: Callable[..., Any], inlined: bool) -> None:
 def packed_type(trees: Any) -> PackedType:
     """Return the type of packed replicas."""
     return PackedType(typeof(trees))
-
-
-def handle_type(body: Any) -> HandleType:
-    """Return the type of a handle of this body."""
-    return HandleType(typeof(body))
 
 
 class FolderLocator:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from tarry.kernel.compile import numba_side
 from tarry.kernel.views import flat
 
 NUMBERS = (bool, int, float, np.number, np.bool_)
@@ -77,25 +75,18 @@ def read(like: Any, words: Any, i: int) -> Any:
     return words[i]
 
 
-class Handle:
-    """A (nested) named tuple as one reference, which steps read as ``.body``; arrays stay shared.
+class Handle(int):
+    """A (nested) named tuple as the address of its words, which steps read as ``.body``; arrays stay shared.
 
-    Numba unpacks a tuple of arrays at each call from Python, 0.2 µs a field, and counts references to them. Compiled
-    code is given the address of the words instead, and counts none: the caller's handle keeps everything alive.
+    Numba unpacks a tuple of arrays at each call from Python, 0.2 µs a field, and counts references to them. A number it
+    takes at once; it counts no references, since the caller's handle keeps everything alive.
     """
 
-    def __init__(self, body: Any) -> None:
-        self.body = body
+    body: Any
+    _words: np.ndarray
 
-    @cached_property
-    def _words(self) -> np.ndarray:
-        return write([self.body])
-
-    @cached_property
-    def address(self) -> int:
-        """Where the words lie."""
-        return place_of(self._words)[0]
-
-    @cached_property
-    def _numba_type_(self) -> Any:
-        return numba_side().handle_type(self.body)
+    def __new__(cls, body: Any) -> Handle:
+        words = write([body])
+        made = super().__new__(cls, place_of(words)[0])
+        made.body, made._words = body, words
+        return made

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,7 +95,7 @@ def read_log(
     return Log(delays, start, end, rows, empty, *_pace(made, came))
 
 
-def in_file(sentence: str, path: Any, kept: Sequence[int] | None = None) -> str:
+def in_file(sentence: str, path: Any, kept: Any = None) -> str:
     """Return a sentence whose rows are numbered as in the file: from 1, the header of a CSV and left out rows counted.
 
     >>> in_file("row 0 has no label", "log.csv")
