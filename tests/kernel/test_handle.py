@@ -102,6 +102,15 @@ def test_a_handle_holds_numbers_views_and_nested_tuples():
     assert weigh.machine_code_for((other, 0))(other, 0) == 6.0 + 50.0 + 500.0
 
 
+@pytest.mark.jit(only=True)
+def test_what_is_no_handle_is_an_error_and_no_address():
+    box = Handle(Pair(np.zeros(3), 2.0))
+    direct = add.machine_code_for((box, 0, 1.0))
+    with pytest.raises(TypeError):
+        direct(None, 0, 1.0)
+    assert direct(box, 0, 1.0) == 2.0
+
+
 class Noted(NamedTuple):
     numbers: np.ndarray
     factor: float

@@ -175,7 +175,9 @@ def _type_of_handle(value: Handle, _context: Any) -> HandleType:
 
 @unbox(HandleType)  # type: ignore[untyped-decorator]
 def _unbox_handle(_kind: Any, value: Any, c: Any) -> Any:
-    return NativeValue(c.builder.inttoptr(c.pyapi.long_as_longlong(value), c.pyapi.voidptr))
+    address = c.pyapi.long_as_longlong(value)
+    is_error = c.builder.icmp_signed("==", address, address.type(-1))  # what is no number, as None; no address is -1
+    return NativeValue(c.builder.inttoptr(address, c.pyapi.voidptr), is_error=is_error)
 
 
 @infer_getattr

@@ -250,7 +250,7 @@ class Slots:
         t = self.counts[ROUNDS] + 1
         if t % CHECKED == 0:
             check_balance(self.state.tally, held(self.player.scheduler, self.state.scheduler), t - 1)
-        if self.capacity is None and self.table[TRACKED] == self.size:
+        if self.capacity is None and self.table[TRACKED] >= self.size:
             play = grow_state(self.player, self.state, 2 * self.size, self._setting.capacity)
             due = np.resize(self._held.due, 2 * self._held.due.size)
             self._place(self._held._replace(play=self._shaped(play), due=due))
