@@ -62,11 +62,11 @@ NOT_RUN = {
     r"pip install": "the tests run where it is done; extras are looked up in pyproject.toml",
     r"make ": "runs these tests, or takes minutes; targets are looked up in the Makefile",
     r"(NUMBA_DISABLE_JIT=1 )?\.venv/bin/": "runs these tests; their files are looked up",
-    r"python -m studies": "takes minutes, and tests/studies plays parts of it; options are looked up",
+    r"python -m studies figures": "writes docs/figures.json, which tests compare; options are looked up",
     r"sbatch": "there is no cluster; the command in it is looked up",
 }
 # Pages whose commands take long: they run in `make test-all` alone, compiled.
-LONG_PAGES = {"cases.md", "planning.md", "reports.md", "start/researcher.md"}
+LONG_PAGES = {"cases.md", "explanation/why-weights.md", "planning.md", "reports.md", "start/researcher.md"}
 # Long games, which are played compiled, as scripts.
 LONG = {"README.md-1", "members.md-4", "planning.md-0", "planning.md-1"}
 
@@ -145,14 +145,18 @@ def check_printed(block, printed):
         assert is_shown("…\n".join(outputs), printed), printed
 
 
+def play_what_a_block_looks_at(block, folder):
+    """Play a small sweep where a block opens the results of one."""
+    if found := re.search(r'Folder\("(.*?)"\)', block.text):
+        run_sweep(sweep_of(folder, PAIR.replace("[3, 6]", "[3]")), Folder(folder / found[1]))
+
+
 @pytest.mark.parametrize("name", sorted(set(ALONE) - LONG))
 def test_block_runs(name, tmp_path, monkeypatch, capsys):
     """In a folder of its own: some leave files behind, or load the sweep that their page shows."""
     skip_if_missing(PYTHON[name])
     monkeypatch.chdir(tmp_path)
-    if found := re.search(r'Folder\("(.*?)"\)', PYTHON[name].text):
-        few = PAIR.replace("[3, 6]", "[3]")
-        run_sweep(sweep_of(tmp_path, few), Folder(found[1]))  # the results that the page looks at
+    play_what_a_block_looks_at(PYTHON[name], tmp_path)
     # A module, as in a notebook: classes find the names of their annotations there.
     module = ModuleType("block")
     monkeypatch.setitem(sys.modules, "block", module)
@@ -164,6 +168,7 @@ def test_block_runs(name, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("name", slow_but(ALONE, {"README.md-1"}))
 def test_block_runs_as_a_script(name, tmp_path):
     skip_if_missing(PYTHON[name])
+    play_what_a_block_looks_at(PYTHON[name], tmp_path)
     script = tmp_path / "block.py"
     script.write_text(PYTHON[name].text, encoding="utf-8")
     command = [sys.executable, str(SUPPORT / "shown.py"), str(script)]
