@@ -171,7 +171,8 @@ def measured(view: View, quantity: Quantity) -> pl.DataFrame:
     named = view.named(view.runs, quantity.drivers)
     x = pl.col(quantity.column).cast(pl.Float64).mean().over("setting", "line").alias("x")
     found = named.with_columns(x).filter(pl.col("x").is_not_null())
-    return found.filter(pl.col("x").n_unique().over("panel", "name").max().over("panel") > 1)
+    found = found.with_columns(pl.col("x").n_unique().over("panel", "name").alias("many"))
+    return found.filter(pl.col("many").max().over("panel") > 1).drop("many")
 
 
 def fits(view: View, quantity: Quantity) -> list[Fit]:
