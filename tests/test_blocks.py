@@ -339,14 +339,14 @@ def script_of(page, port):
     for block in PAGES[page]:
         if block.language == "python" and needs_service(block):
             code = shlex.quote(block.text.replace("tarry_…", "@token@"))
-            pieces = {f'printf %s {code} | sed "s/@token@/{token}/" > block.py; python "$SHOWN" block.py': ""}
+            pieces = [(f'printf %s {code} | sed "s/@token@/{token}/" > block.py; python "$SHOWN" block.py', "")]
         elif block.language == "sh":
-            pieces = {"\n".join(line if is_run(line) else ":" for line, _ in commands_of(block)): ""}
+            pieces = [("\n".join(line if is_run(line) else ":" for line, _ in commands_of(block)), "")]
         elif block.language == "console":
-            pieces = {line: output for line, output in commands_of(block) if is_run(line)}
+            pieces = [(line, output) for line, output in commands_of(block) if is_run(line)]
         else:
             continue
-        for command, output in pieces.items():
+        for command, output in pieces:
             # Who shows what a command prints may show an error.
             text = command.replace(SERVICE, f"localhost:{port}").replace("tarry_…", token)
             lines += [f"{{ {text}\n}} || true" if output else text, "printf '\\n@@\\n'"]
@@ -393,7 +393,7 @@ def test_commands_run(page, quick_tarry, tmp_path):
         _, *printed = run(["sh", "-c", script], tmp_path, environment() | more | path).split("\n@@\n")
     finally:
         stop(tmp_path)
-    for output, text in zip(printed, shown[1:], strict=False):
+    for output, text in zip(printed[:-1], shown[1:], strict=True):  # the last piece is after the last mark
         if text:
             assert is_shown(text, output.replace(str(port), "8731")), output
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import sys
 import weakref
 from enum import IntEnum
@@ -11,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tarry.kernel.compile import entry
-from tarry.kernel.words import Handle
+from tarry.errors import MemberError
+from tarry.kernel.compile import entry, in_python
+from tarry.kernel.words import Handle, handle
 
 
 class Pair(NamedTuple):
@@ -111,13 +114,50 @@ def test_what_is_no_handle_is_an_error_and_no_address():
     assert direct(box, 0, 1.0) == 2.0
 
 
-class Noted(NamedTuple):
-    numbers: np.ndarray
-    factor: float
-    note: str
+class Odd(NamedTuple):
+    single: Any
+    turn: complex
+    none: None
+    empty: Any
+
+
+@entry
+def measure(box, i):
+    """Read an array without dimensions, and a complex number."""
+    body = box.body
+    return body.single[()] + 10.0 * body.turn.imag + 100.0 * body.turn.real + body.empty.size + i
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("turn", [2 + 3j, np.complex64(2 + 3j)])
+def test_a_handle_holds_arrays_without_dimensions_and_complex_numbers(turn):
+    box = handle(Odd(np.array(0.5), turn, None, np.zeros((0, 3))))
+    assert measure.machine_code_for((box, 0))(box, 1) == 231.5
 
 
 @pytest.mark.jit(only=True)
-def test_a_text_in_a_handle_is_refused():
-    with pytest.raises(Exception, match="numbers, arrays and functions"):
-        add.machine_code_for((Handle(Noted(np.zeros(1), 2.0, "two")), 0, 1.0))
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_a_copy_of_a_handle_has_words_of_its_own(copied):
+    box = Handle(Pair(np.full(3, 4.0), 2.0))
+    other = copied(box)
+    direct = add.machine_code_for((box, 0, 1.0))
+    del box
+    gc.collect()
+    assert direct(other, 0, 0.0) == 8.0
+
+
+class Noted(NamedTuple):
+    numbers: np.ndarray
+    inner: Any
+
+
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("leaf", ["two", np.datetime64("2026-01-01"), slice(1)])
+def test_what_words_cannot_hold_is_refused_with_its_place(leaf):
+    with pytest.raises(MemberError, match="factor of Pair is"):
+        handle(Noted(np.zeros(1), Pair(np.zeros(1), leaf)))
+
+
+def test_plain_python_takes_everything():
+    with in_python():
+        assert handle(Pair(np.zeros(1), 2**70)).body.factor == 2**70

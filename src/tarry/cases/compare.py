@@ -195,8 +195,8 @@ class Comparison:
     @property
     def constant(self) -> float:
         """The loss of predicting the mean label of settled decisions, which is known at the end only."""
-        labels = self.log.truth[self.log.settled]
-        return float(losses(self.log, np.full(self.log.size, labels.mean())).mean())
+        logs = begun_later(self.log, self.seeds)
+        return float(np.mean([losses(one, np.full(one.size, one.truth[one.settled].mean())).mean() for one in logs]))
 
     @property
     def windows(self) -> float:

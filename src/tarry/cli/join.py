@@ -26,6 +26,7 @@ from tarry.players.recommended import choose_for_join
 from tarry.schedulers.named import FREE, free_scheduler
 from tarry.times import check_unit
 
+ADVICE = "--window 30d --missing 0 gives a decision without a label after 30 days the label 0"
 join_app = typer.Typer(no_args_is_help=True, epilog=EPILOG)
 command = partial(stored.live_command, join_app)
 CapacityOption = Annotated[int | None, typer.Option(help="Decisions that may wait at once.")]
@@ -148,20 +149,15 @@ def stream(
             if "id" in frame.columns:
                 raise ValueError(f"the log has a column 'id' beside {id!r}: rename it, or leave it out with --features")
             frame = frame.with_columns(pl.Series("id", column_of(frame, str(id)))).drop(str(id))
-        if waiting := frame[end].null_count():
-            if window is None:
-                typer.echo(
-                    f"{waiting} decisions have no label, and give no row: --window 30d --missing 0 makes it 0",
-                    err=True,
-                )
-            elif missing is None:
-                typer.echo(
-                    f"{waiting} decisions have no label, and rows with null: --missing 0 says what that means", err=True
-                )
-        at_end = DELIVER if deliver else DROP
+        if window is None and (waiting := frame[end].null_count()):
+            typer.echo(f"{waiting} of {frame.height} decisions have no label, and give no row: {ADVICE}", err=True)
+        at_end, unsaid = DELIVER if deliver else DROP, 0
         try:
             for row in join.stream(frame, decided_at=start, labelled_at=end, label=label, at_end=at_end, size=size):
+                unsaid += row.label is None
                 typer.echo(json.dumps({**plain(row), "tempered": sum(join.steps(row))}, allow_nan=False))
+            if unsaid:
+                typer.echo(f"rows whose label is null, since none came: {unsaid}; {ADVICE}", err=True)
         except ArgumentError:
             raise
         except ValueError as error:

@@ -259,7 +259,7 @@ class Entry:
 
     def dispatcher_for(self, *parameters: Any) -> Callable[..., Any]:
         """Return the callable to use with these parameters, whose defining files key the disk cache."""
-        if _in_python.get() or must_run_plain(parameters):
+        if runs_plain(parameters):
             return self.plain
         fingerprint = _fingerprint(self.function.__code__.co_filename, parameters)
         with _lock:
@@ -308,6 +308,11 @@ def in_python(plain: bool = True) -> Iterator[None]:
 def is_compiled() -> bool:
     """Return whether entries compile (they do not under ``NUMBA_DISABLE_JIT=1``)."""
     return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+
+def runs_plain(parameters: Any) -> bool:
+    """Return whether entries with these parameters run in plain Python here and now."""
+    return _in_python.get() or must_run_plain(parameters)
 
 
 def must_run_plain(parameters: Any) -> bool:

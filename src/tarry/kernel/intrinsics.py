@@ -144,6 +144,10 @@ def _built(context: Any, builder: Any, kind: Any, value: Any, next_word: Any) ->
     if isinstance(kind, types.Float):
         number = builder.bitcast(next_word(), context.get_value_type(types.float64))
         return context.cast(builder, number, types.float64, kind)
+    if isinstance(kind, types.Complex):
+        made = context.make_complex(builder, kind)
+        made.real, made.imag = (_built(context, builder, kind.underlying_float, None, next_word) for _ in range(2))
+        return made._getvalue()
     if isinstance(kind, types.IntEnumMember):
         kind = kind.dtype
     if isinstance(kind, (types.Integer, types.Boolean)):

@@ -51,7 +51,7 @@ def build_array(model: Any, builder: Any, data: Any, shape: Any, strides: Any = 
     parts = {
         "meminfo": ir.Constant(kinds["meminfo"], None),
         "parent": ir.Constant(kinds["parent"], None),
-        "nitems": product(builder, list(shape)),
+        "nitems": product(builder, [kinds["nitems"](1), *shape]),
         "itemsize": size,
         "data": data,
         "shape": _put_together(builder, kinds["shape"], shape),

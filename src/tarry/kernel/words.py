@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from tarry.errors import MemberError
+from tarry.kernel.compile import runs_plain
 from tarry.kernel.views import flat
 
-NUMBERS = (bool, int, float, np.number, np.bool_)
+NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+COMPLEX = (complex, np.complexfloating)
 LARGEST = np.iinfo(np.int64).max
 Place = tuple[int, tuple[int, ...]]  # an address, and strides from there on
 
@@ -46,6 +50,8 @@ def write(trees: Sequence[Any], place: Callable[[np.ndarray], Place] = place_of)
             if isinstance(leaf, np.ndarray):
                 start, strides = place(leaf)
                 words[i, at : at + _width(leaf)] = (start, *leaf.shape, *strides)
+            elif isinstance(leaf, COMPLEX):
+                numbers[i, at : at + 2] = leaf.real, leaf.imag
             elif isinstance(leaf, (float, np.floating)):
                 numbers[i, at] = leaf
             elif _width(leaf):
@@ -56,7 +62,9 @@ def write(trees: Sequence[Any], place: Callable[[np.ndarray], Place] = place_of)
 
 def _width(leaf: Any) -> int:
     """Return how many words a leaf takes."""
-    return 1 + 2 * leaf.ndim if isinstance(leaf, np.ndarray) else int(_is_number(leaf))
+    if isinstance(leaf, np.ndarray):
+        return 1 + 2 * leaf.ndim
+    return 2 if isinstance(leaf, COMPLEX) else int(_is_number(leaf))
 
 
 def _is_number(leaf: Any) -> bool:
@@ -75,8 +83,13 @@ def read(like: Any, words: Any, i: int) -> Any:
     return words[i]
 
 
+def handle(body: Any) -> Any:
+    """Return a (nested) named tuple as one reference, which steps read as ``.body``; arrays stay shared."""
+    return SimpleNamespace(body=body) if runs_plain(body) else Handle(body)
+
+
 class Handle(int):
-    """A (nested) named tuple as the address of its words, which steps read as ``.body``; arrays stay shared.
+    """A (nested) named tuple as the address of its words, for compiled steps.
 
     Numba unpacks a tuple of arrays at each call from Python, 0.2 µs a field, and counts references to them. A number it
     takes at once; it counts no references, since the caller's handle keeps everything alive.
@@ -86,7 +99,23 @@ class Handle(int):
     _words: np.ndarray
 
     def __new__(cls, body: Any) -> Handle:
+        _check(body)
         words = write([body])
         made = super().__new__(cls, place_of(words)[0])
         made.body, made._words = body, words
         return made
+
+    def __reduce__(self) -> Any:
+        return Handle, (self.body,)  # a copy has words of its own
+
+
+def _check(tree: Any) -> None:
+    """Raise MemberError for a leaf that words cannot hold."""
+    for name, leaf in zip(getattr(tree, "_fields", range(len(tree))), tree, strict=True):
+        if isinstance(leaf, tuple):
+            _check(leaf)
+        elif not (leaf is None or _is_number(leaf) or isinstance(leaf, np.ndarray) or callable(leaf)):
+            raise MemberError(
+                f"{name} of {type(tree).__name__} is {leaf!r}: in sessions and joins a member's fields are numbers, "
+                "arrays, functions and other members"
+            )

@@ -16,7 +16,7 @@ from tarry.game.grants import check_sizes, setting_of
 from tarry.game.rounds import COUNTED, NO_SLOT, acknowledge, begin, deliver, forfeit, no_slot, no_weight, take_out
 from tarry.kernel.blame import outside_array
 from tarry.kernel.compile import entry
-from tarry.kernel.words import Handle
+from tarry.kernel.words import handle
 from tarry.live.buffers import describe, lay_out
 from tarry.outcomes import FATES, Answer, Fate, Weights
 from tarry.schedulers.base import UNLIMITED, held
@@ -223,7 +223,7 @@ class Slots:
         To dispatch on a handle's type at each call would cost 0.5 µs.
         """
         if self._box is None:
-            self._box = Handle(StepContext(self.player, self._setting, keyed_draws(self.seed), self.state))
+            self._box = handle(StepContext(self.player, self._setting, keyed_draws(self.seed), self.state))
         code = self._steps[step] = step.machine_code_for((self._box, *arguments), self.player)
         return code
 

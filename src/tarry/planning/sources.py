@@ -100,10 +100,18 @@ def in_file(sentence: str, path: Any, kept: Any = None) -> str:
 
     >>> in_file("row 0 has no label", "log.csv")
     'row 2 of the file has no label'
+    >>> in_file("rows 3 and 4 have the same id 'row 3'", "log.csv")
+    "rows 5 and 6 of the file have the same id 'row 3'"
     """
     first = 1 if Path(path).suffix.lower() in PARQUET else 2
     known = (lambda i: i) if kept is None else kept.__getitem__
-    return re.sub(r"\brow (\d+)", lambda found: f"row {known(int(found[1])) + first} of the file", sentence)
+
+    def shown(found: re.Match[str]) -> str:
+        numbers = [str(known(int(number)) + first) for number in found.groups() if number]
+        return f"{'rows' if len(numbers) > 1 else 'row'} {' and '.join(numbers)} of the file"
+
+    # Not inside quotes, which hold ids.
+    return re.sub(r"(?<!['\"])\brows? (\d+)(?: and (\d+))?", shown, sentence)
 
 
 READING = ("decided", "feedback", "missing", "window", "release", "day_first")  # options of read_log
