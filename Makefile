@@ -92,7 +92,7 @@ soak: setup
 	@$(BIN)/python tests/support/soak.py 30
 
 test-torch: $(VENV)/.ready-torch
-	@$(BIN)/python -c 'import torch, jax' && $(BIN)/python -m pytest tests/adapters/test_torch.py tests/game/test_in_step.py
+	@$(BIN)/python -c 'import torch, jax' && $(BIN)/python -m pytest tests/adapters/test_torch.py tests/game/test_in_step.py tests/test_blocks.py -k 'torch or in_step or adapters'
 
 test-spark: $(VENV)/.ready-spark
 	@$(BIN)/python -c 'import pyspark' && NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/adapters/test_spark.py tests/test_blocks.py -k 'spark and not script'
