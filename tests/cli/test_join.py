@@ -450,3 +450,29 @@ def test_windows_and_the_outbox(call):
     assert json.loads(call("ack", 1).stdout)["left"] == 1
     assert "give a number from 1 to 2" in call("rows", "--after", 0, code=2).stderr
     assert [row["id"] for row in lines(call("advance"))] == ["c"]
+
+
+def test_a_streamed_log_says_what_has_no_label_and_numbers_rows_as_the_file_does(call, tmp_path):
+    def stream(*rows, options=()):
+        (tmp_path / "log.csv").write_text(
+            "\n".join(["id,decided_at,labelled_at,label", *rows]) + "\n", encoding="utf-8"
+        )
+        code = 2 if options == "fails" else 0
+        return call("stream", tmp_path / "log.csv", "--capacity", 9, *(() if code else options), code=code)
+
+    log = [
+        f"{name},2026-01-0{day},{came},{label}"
+        for name, day, came, label in [
+            ("a", 1, "2026-01-03", 1),
+            ("b", 2, "", ""),
+            ("c", 3, "2026-01-04", 0),
+            ("d", 9, "", ""),
+        ]
+    ]
+    assert "2 of 4 decisions have no label" in stream(*log).stderr
+    done = stream(*log, options=["--window", "2d"])
+    assert [line["label"] for line in lines(done)].count(None) == 1  # the last window does not end in the log
+    assert "none came: 1;" in done.stderr
+    assert stream(*log, options=["--window", "2d", "--missing", "0"]).stderr == ""
+    assert "rows 3 and 5 of the file" in stream(*log[:3], "b,2026-01-05,,", options="fails").stderr
+    assert "row 4 of the file has no label" in stream(*log[:2], "c,2026-01-03,2026-01-04,", options="fails").stderr

@@ -120,7 +120,7 @@ class Desk:
 
     async def _drop_times(self) -> None:
         asked = time.time()
-        self._room = 2 * len(self.times)  # where the store fails, the next try is at twice as many
+        self._room = min(2 * len(self.times), _MOST_TIMES - 1)  # for the next try, where the store fails
         try:
             self.keep_times(await self.call(self.opened.tracked), asked)
         except (StoreError, Refusal):  # which callers hear of in their own calls
