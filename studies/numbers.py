@@ -1,6 +1,6 @@
 """The numbers that pages show: docs/figures.json, which commands write, a part for each command.
 
-docs/claims.toml says where a page shows which value; tests/test_claims.py compares the three.
+Pages that show a value (`studies.claims`) are changed with it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from studies.claims import update_pages
 from tarry.reports.table import Table
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -30,9 +31,13 @@ def read_numbers() -> dict[str, Values]:
 def write_numbers(part: str, command: str, values: Values, machine: str = "") -> None:
     """Keep what a command has measured, with the day, and for speed the machine in words."""
     told = {"command": command, "date": datetime.now(UTC).date().isoformat(), "values": values}
-    parts = read_numbers() | {part: told | ({"machine": machine} if machine else {})}
+    before = read_numbers()
+    # As the file will be read: JSON has no tuples.
+    parts = json.loads(json.dumps(before | {part: told | ({"machine": machine} if machine else {})}))
     text = json.dumps(parts, indent=1, sort_keys=True, ensure_ascii=False)
     NUMBERS.write_text(text + "\n", encoding="utf-8")
+    for line in update_pages(before, parts):
+        typer.echo(f"change by hand: {line}", err=True)
 
 
 def write_if_asked(part: str, command: str, values: Values) -> None:

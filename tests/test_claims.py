@@ -3,67 +3,25 @@
 from __future__ import annotations
 
 import re
-import string
-import tomllib
 from itertools import groupby
-from pathlib import Path
 
 import pytest
 
+from studies.claims import CLAIMS, ROOT, TOLD, is_shown, plain, shown, update_pages, values_of
 from studies.figures import MAKE, PICTURES, RUNS, believed_by_slots, front_pictures, score_values
 from studies.flights import flights
 from studies.measure import measure, quiet
 from studies.numbers import read_numbers
 from tarry.planning.policies import find_policy
 
-ROOT = Path(__file__).parents[1]
-TOLD = tomllib.loads((ROOT / "docs" / "claims.toml").read_text(encoding="utf-8"))
 NUMBERS = read_numbers()
-
-
-class Rows(list):
-    """Lines of a table, and the cells of one by its beginning and their heads: rows["relapse | window"]["river"]."""
-
-    def __getitem__(self, key):
-        if not isinstance(key, str):
-            return super().__getitem__(key)
-        (line,) = (line for line in self if line.startswith(f"| {key} |"))
-        return dict(zip(*(each.strip("| ").split(" | ") for each in (self[0], line)), strict=True))
-
-
-def with_rows(value):
-    """A value of the file, in which lines of tables are Rows."""
-    if isinstance(value, dict):
-        return {key: with_rows(one) for key, one in value.items()}
-    return Rows(value) if isinstance(value, list) and str(value[0]).startswith("| ") else value
-
-
-VALUES = {name: with_rows(part["values"]) for name, part in NUMBERS.items()}
-VALUES |= {f"{name}_command": part["command"] for name, part in NUMBERS.items()}
+VALUES = values_of(NUMBERS)
+CLAIMED = [(page, line) for page, claim in CLAIMS for line in shown(claim, VALUES)]
 # Pages of reference are definitions, and most are written when the site is built.
 PATHS = [ROOT / "README.md", *(path for path in (ROOT / "docs").rglob("*.md") if "reference" not in path.parts)]
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PATHS}
 STARTS = ("README.md", "docs/index.md", "docs/start/", "docs/explanation/")  # of pages whose prose is compared, too
 MEASURED = re.compile(r"\d\.\d|\d%")
-
-
-def plain(text):
-    """The text without what pages write otherwise than Python: line breaks, blanks before per cents, minus signs."""
-    return re.sub(r"(\d) %", r"\1%", " ".join(text.replace("\N{MINUS SIGN}", "-").split()))
-
-
-def filled(row):
-    return plain(row.format(**VALUES))
-
-
-def table_of(name):
-    return [plain(line) for line in string.Formatter().get_field(name, (), VALUES)[0]]
-
-
-CLAIMED = [(claim["page"], filled(row)) for claim in TOLD["claims"] for row in claim.get("shown", ())]
-CLAIMED += [
-    (claim["page"], line) for claim in TOLD["claims"] for name in claim.get("tables", ()) for line in table_of(name)
-]
 
 
 def tables(text):
@@ -89,13 +47,6 @@ def uncovered(page, text):
     return found + re.findall(r".{,40}\d\.\d.{,20}", code.sub("", prose))
 
 
-def is_shown(claim, text):
-    """Whether a text has these words, and no longer numbers at their ends."""
-    before = r"(?<![\d.,])" if claim[0].isdigit() else ""
-    after = r"(?!\d|[.,]\d)" if claim[-1].isdigit() else ""
-    return re.search(before + re.escape(claim) + after, text) is not None
-
-
 @pytest.mark.parametrize("page", sorted({page for page, _ in CLAIMED}))
 def test_page_shows_the_values_of_the_file(page):
     text = plain(TEXTS[page])
@@ -107,6 +58,35 @@ def test_a_longer_number_is_another_one():
     assert not any(
         is_shown("4.8 against 2.1", text) for text in ("14.8 against 2.1", "4.8 against 2.17", "0.4.8 against 2.1")
     )
+
+
+def grown(value):
+    """The value with every number larger by 2, those in lines of tables too."""
+    if isinstance(value, dict):
+        return {key: grown(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [value[0], *map(grown, value[1:])] if str(value[0]).startswith("| ") else [grown(one) for one in value]
+    if isinstance(value, str):
+        return re.sub(r"(?<= )\d+(?=\.\d)", lambda whole: str(int(whole[0]) + 2), value)
+    return value if isinstance(value, bool) else value + 2
+
+
+def test_pages_take_new_values_and_old_ones_back(tmp_path, monkeypatch):
+    for page, text in TEXTS.items():
+        (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / page).write_text(text, encoding="utf-8")
+    monkeypatch.setattr("studies.claims.ROOT", tmp_path)
+    other = {name: {**part, "values": grown(part["values"])} for name, part in NUMBERS.items()}
+    left = update_pages(NUMBERS, other)
+    told = [(page, claim) for page, claim in CLAIMS if f"{page}: {claim}" not in left]
+    values = values_of(other)
+    for page, claim in told:
+        text = plain((tmp_path / page).read_text(encoding="utf-8"))
+        assert all(is_shown(line, text) for line in shown(claim, values)), (page, claim)
+    assert len(left) < 6
+    update_pages(other, NUMBERS)
+    changed = {page for page, text in TEXTS.items() if (tmp_path / page).read_text(encoding="utf-8") != text}
+    assert changed == set()
 
 
 @pytest.mark.parametrize("page", sorted(TEXTS))
