@@ -151,7 +151,7 @@ def rates(options: argparse.Namespace) -> None:
         case = Case("DWFTRL", scheduler)
         _tell(f"{case}, kernel", measure_kernel(case, *size))
         _tell(f"{case}, simulate", measure_whole(case, *size, "cuda"))
-        seeds = min(options.replicas, 64 * core_count())
+        seeds = min(options.replicas, 512 * core_count())
         _tell(f"{case}, cores", measure_whole(case, seeds, options.horizon, "cpu"))
 
 
@@ -203,7 +203,7 @@ def main() -> None:
 def _device() -> str:
     from numba import cuda
 
-    return f"{cuda.get_current_device().name.decode()}, {machine()}"
+    return f"{cuda.get_current_device().name}, {machine()}"
 
 
 if __name__ == "__main__":
