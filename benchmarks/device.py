@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +18,12 @@ import numpy as np
 import tarry
 from benchmarks.measure import machine
 from benchmarks.stage import SEED
-from studies.numbers import write_numbers
+from studies.numbers import lines_of, write_numbers
 from tarry.game.blocks import Part
 from tarry.game.device import DeviceBlock, fit, kernel_for
 from tarry.game.run import prepare
 from tarry.game.simulate import core_count
+from tarry.reports.table import Table
 from tarry.tracking import keyed_draws
 from tests.support.examples import LEARNERS, first_of_each
 from tests.support.random_games import GAMES, draw_game, play
@@ -30,6 +32,7 @@ SECTIONS = ("equality", "rates", "growth", "learners")
 DIMENSION, CAPACITY, DELAY = 10, 16, 200
 DIMENSIONS, CAPACITIES = (2, 50), (4, 64)  # beside those above
 SHARE = 10  # of the rounds, one part warms up
+ACROSS = 8  # cells in a line of the table of learners
 
 
 class Case(NamedTuple):
@@ -169,6 +172,19 @@ def learners(options: argparse.Namespace) -> None:
     _print_rates([(case, options.replicas, max(2, options.horizon // SHARE)) for case in cases], options)
 
 
+def rate_table(told: Mapping[str, float]) -> list[str]:
+    """Return the lines of a table of learners by their rates, the fastest first, four to a line.
+
+    >>> rate_table({"OGD, constant rate, VarOpt": 13.66, "TsallisFTRL, VarOpt": 0.152})[1]
+    '| OGD | 13.7 | TsallisFTRL | 0.15 | | | | |'
+    """
+    pairs = [(name.split(",")[0], f"{rate:#.2g}" if rate < 1 else f"{rate:.1f}") for name, rate in told.items()]
+    cells = [cell for pair in sorted(pairs, key=lambda pair: -float(pair[1])) for cell in pair]
+    cells += [""] * (-len(cells) % ACROSS)
+    rows = [tuple(cells[i : i + ACROSS]) for i in range(0, len(cells), ACROSS)]
+    return [re.sub(" +", " ", line) for line in lines_of(Table("", ("",) * ACROSS, rows))]
+
+
 def _print_rates(given: list[tuple[Any, ...]], options: argparse.Namespace) -> None:
     for (case, *_size), found in side_by_side(measure_kernel, given, options.jobs, options.seconds):
         _tell(f"{case}, kernel", found)
@@ -196,7 +212,8 @@ def main() -> None:
         globals()[section](options)
         print(f"== {section}: {time.monotonic() - started:.0f} s", flush=True)
         if options.write and _told:
-            write_numbers(f"device {section}", f"python -m benchmarks.device {section} --write", dict(_told), _device())
+            values = {"table": rate_table(_told)} if section == "learners" else dict(_told)
+            write_numbers(f"device {section}", f"python -m benchmarks.device {section} --write", values, _device())
         _told.clear()
 
 

@@ -62,7 +62,7 @@ def machine() -> str:
     """Return the machine in words: its processor, cores and system."""
     listed = Path("/proc/cpuinfo")
     names = [line for line in listed.read_text().splitlines() if "model name" in line] if listed.is_file() else []
-    processor = names[0].split(":")[1].strip() if names else platform.machine()
+    processor = re.sub(r"\(\w+\)| Processor| CPU", "", names[0].split(":")[1]).strip() if names else platform.machine()
     return f"{processor}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
 
 
