@@ -9,11 +9,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import tarry
+from benchmarks.c_loop import CStage
 from benchmarks.measure import TURNS, Figure, Row, interleave, machine
+from benchmarks.rounds import SCHEDULERS, stage
 from benchmarks.stage import DIMENSION, learner, some_rows
 from studies.numbers import short, write_numbers
 from tarry.game.blocks import Block, Part, even_share, most_replicas
@@ -24,7 +27,8 @@ from tarry.tracking import keyed_draws
 CAPACITY, DELAY = 16, 200
 MANY = 256  # seeds of a usual length
 MICROSECONDS = 30.0
-SCHEDULERS = {"varopt": tarry.schedulers.VarOpt(), "bernoulli": tarry.schedulers.Bernoulli(max_backlog=DELAY)}
+IN_TABLE = ("varopt", "bernoulli")
+FEWER = 4  # of the seeds, the C loop plays one
 
 
 def _game(horizon: int) -> tarry.Game:
@@ -75,19 +79,36 @@ def _beyond_rounds(horizon: int, _quick: bool) -> Figure:
     return Figure(cost, f"microseconds, beside {rest:.0f} of rounds; {MANY} seeds")
 
 
+def _play_c(scheduler: str, horizon: int, seeds: int, threads: int) -> Callable[[], None]:
+    """Return the C loop's turn: its seeds in so many threads, which the interpreter's lock does not hold."""
+    bare = CStage(stage(scheduler, "geometric", horizon, hears=False))
+
+    def play() -> None:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(lambda _: bare.ready()(), range(seeds)))
+
+    return play
+
+
 def table(horizon: int = 20_000, seeds: int = MANY, write: bool = False) -> None:
     """Print, and keep if asked, millions of rounds a second in 1, 2, 4, … threads, and how many times those of one."""
     counts = [2**i for i in range(core_count().bit_length())]
     print(f"{seeds} seeds of {horizon} rounds, {core_count()} cores")
     told: dict[str, Any] = {}
-    for name, scheduler in SCHEDULERS.items():
-        game, player = _game(horizon), tarry.Player(learner(), scheduler)
-        plays = [_play(game, player, seeds, threads) for threads in counts]
-        seconds = interleave([partial(lambda play: play, play) for play in plays], TURNS, time.perf_counter)
-        for threads, taken in zip(counts, seconds, strict=True):
-            speed, times = seeds * horizon / min(taken) / 1e6, min(seconds[0]) / min(taken)
-            print(f"{name:10} {threads:3} threads {speed:8.1f} million rounds a second {times:6.2f} x one", flush=True)
-            told.setdefault(name, {})[f"{threads} threads"] = {"speed": short(speed), "times": short(times)}
+    for name in IN_TABLE:
+        game, player = _game(horizon), tarry.Player(learner(), SCHEDULERS[name])
+        for kind, count, play in (
+            (name, seeds, partial(_play, game, player, seeds)),
+            (f"{name} in C", seeds // FEWER, partial(_play_c, name, horizon, seeds // FEWER)),
+        ):
+            makers = [partial(lambda play: play, play(threads)) for threads in counts]
+            seconds = interleave(makers, TURNS, time.perf_counter)
+            for threads, taken in zip(counts, seconds, strict=True):
+                speed, times = count * horizon / min(taken) / 1e6, min(seconds[0]) / min(taken)
+                print(
+                    f"{kind:16} {threads:3} threads {speed:8.1f} million rounds a second {times:6.2f} x one", flush=True
+                )
+                told.setdefault(kind, {})[f"{threads} threads"] = {"speed": short(speed), "times": short(times)}
     if write:
         command = f"python -m benchmarks.threads {horizon} {seeds} --write"
         write_numbers(f"threads of {seeds} seeds", command, told, machine())

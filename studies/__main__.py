@@ -18,6 +18,7 @@ from studies.measure import LearnerResult, Scores, quiet
 from studies.models import models_command
 from studies.numbers import Values, Write, short, write_numbers
 from studies.shards import shard_command, shards_command
+from studies.steps import steps_command
 from studies.table1_page import table1_command
 from studies.tables import figures_table, findings, others_table
 from tarry.checks import as_int
@@ -40,6 +41,7 @@ app = typer.Typer(
 app.command("table1")(table1_command)
 app.command("compare")(compare_command)
 app.command("models")(models_command)
+app.command("steps")(steps_command)
 app.command("looks")(looks_command)
 app.command("figures")(figures_command)
 app.command("shards")(shards_command)

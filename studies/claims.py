@@ -44,7 +44,9 @@ def plain(text: str) -> str:
 def values_of(parts: Parts) -> dict[str, Any]:
     """Return what claims are filled in with: the values of each part, its command, and the machine of speeds."""
     values = {name: with_rows(part["values"]) for name, part in parts.items()}
-    return values | {f"{name}_{key}": part.get(key, "") for name, part in parts.items() for key in ("command", "machine")}
+    return values | {
+        f"{name}_{key}": part.get(key, "") for name, part in parts.items() for key in ("command", "machine")
+    }
 
 
 def shown(claim: str, values: dict[str, Any]) -> list[str]:

@@ -10,21 +10,16 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from studies.logs import LOGS
 from studies.numbers import Values, Write, lines_of, write_numbers
 from tarry.cases import MODELS, CaseLog, Comparison, Spread, compare
-from tarry.cases.compare import CLEAR, FREE, OURS, RIVAL, begun_later, slots_of
-from tarry.cases.measure import Heard, follow, losses, progress
-from tarry.cases.models import make_model
+from tarry.cases.compare import CLEAR, FREE, OURS, RIVAL
 from tarry.checks import as_choice
 from tarry.cli.console import progress_lines, refusing, screen
 from tarry.delays import fixed
 from tarry.game import replay
-from tarry.live.weighing import Weighing
 from tarry.outcomes import Fate
-from tarry.planning.policies import find_policy
 from tarry.reports.page import Page
 from tarry.reports.page import save_page as write_page
 from tarry.reports.table import Table
@@ -38,7 +33,6 @@ GENERATED = 10  # logs for each length, which differ in nothing else
 BACKLOG = 100  # decisions in a window of those
 STEADY, LONG = 20_000, 1_000  # decisions, and how many of them a window lasts
 SLOTS = (2, 5, 15, 50, 150)
-STEPPER = "river"  # the model whose steps are made longer
 STEPPERS = ("river", "sgd")  # the models that take steps
 MUCH = 0.03  # of the loss: nobody should be behind by more
 
@@ -125,7 +119,7 @@ def pairs_table(pairs: list[Pair], models: list[str]) -> Table:
     cells = {(p.log, p.release, p.share, p.model): p for p in pairs}
     keys = list(dict.fromkeys(key[:3] for key in cells))
     rows = [
-        (log, release, f"{share:.0%}", *(_shown(cells[log, release, share, m]) for m in models))
+        (log, release, f"{share:.0%}", *(shown(cells[log, release, share, m]) for m in models))
         for log, release, share in keys
     ]
     caption = (
@@ -142,7 +136,8 @@ def pairs_table(pairs: list[Pair], models: list[str]) -> Table:
     )
 
 
-def _shown(pair: Pair) -> str:
+def shown(pair: Pair) -> str:
+    """Return by how much VarOpt is behind in per cent, with its standard error, and a mark where that is clear."""
     mark = "*" if pair.is_clear and pair.behind.mean > 0 else ""
     return f"{100 * pair.behind.mean:+.1f} ({100 * pair.behind.error:.1f}){mark}"
 
@@ -198,7 +193,7 @@ def lengths_table(found: list[tuple[int, Pair, float, float]], models: list[str]
     for windows in dict.fromkeys(one[0] for one in found):
         cells = {pair.model: (pair, ours, rival) for w, pair, ours, rival in found if w == windows}
         _, ours, rival = cells[models[0]]
-        rows.append((str(windows), f"{ours:,.0f}", f"{rival:,.0f}", *(_shown(cells[m][0]) for m in models)))
+        rows.append((str(windows), f"{ours:,.0f}", f"{rival:,.0f}", *(shown(cells[m][0]) for m in models)))
     return Table(
         "The same by the length of a log, where nothing else matters",
         ("windows", "rows, VarOpt", "rows, drop newest", *models),
@@ -224,62 +219,6 @@ def slots_table() -> Table:
         rows,
         f"{STEADY:,} steady decisions, each waiting for {LONG:,} others. VarOpt gives slots up to keep weights equal.",
         name="slots",
-    )
-
-
-def with_longer_steps(heard: Heard, decisions: int) -> Heard:
-    """Return rows as they are told if each stands for equally many decisions, tempered and in parts."""
-    count = heard.rows.size
-    weight = float(np.sqrt(decisions / count)) if count else 1.0
-    calls = Weighing().calls(weight)
-    return heard._replace(each=np.full(count, weight / calls), calls=np.full(count, calls))
-
-
-def with_relative_weights(heard: Heard) -> Heard:
-    """Return rows as a model is told them that takes the relative weight, in one call each."""
-    return heard._replace(each=heard.relative, calls=np.ones_like(heard.calls))
-
-
-def losses_in_steps(
-    log: CaseLog, release: str, seeds: int, told: Callable[[Heard, Heard, int], Iterable[Heard]]
-) -> NDArray[np.float64]:
-    """Return mean losses of the stepping model by seed, for each choice that ``told`` makes of rows."""
-    slots, lost = slots_of(log, release, SHARES[-1]), []
-    for seed, one in enumerate(begun_later(log, seeds)):
-        ours, rival = (follow(one, find_policy(policy), slots, release, seed) for policy in (OURS, RIVAL))
-        said = (progress(one, heard, make_model(STEPPER, one.is_binary)) for heard in told(ours, rival, one.size))
-        lost.append([losses(one, each).mean() for each in said])
-    return np.array(lost).T
-
-
-def relative_weights(name: str, release: str, seeds: int, tell: Callable[[str], None]) -> str:
-    """Return VarOpt's loss over that of drop newest where the stepping model is told relative weights."""
-    tell(f"{name}, {release}: relative weights")
-    told = lambda ours, rival, _: (with_relative_weights(ours), rival)  # noqa: E731
-    ours, rival = losses_in_steps(LOGS[name](), release, seeds, told)
-    return _shown(Pair(name, SHARES[-1], release, STEPPER, Spread.of(ours / rival - 1.0)))
-
-
-def steps_table(names: Iterable[str], seeds: int, tell: Callable[[str], None]) -> Table:
-    """Return what is left of VarOpt's lead where drop newest takes steps as long as tempered weights make them."""
-    rows = []
-    for name in names:
-        log = LOGS[name]()
-        for release in log.releases:
-            tell(f"{name}, {release}: longer steps")
-            mine, *theirs = losses_in_steps(
-                log, release, seeds, lambda ours, rival, size: (ours, rival, with_longer_steps(rival, size))
-            )
-            pairs = (Pair(name, SHARES[-1], release, STEPPER, Spread.of(mine / each - 1.0)) for each in theirs)
-            rows.append((name, release, *map(_shown, pairs)))
-    return Table(
-        "Is it the step or the sample?",
-        ("log", "release", "drop newest", "drop newest, longer steps"),
-        rows,
-        f"VarOpt's loss with {STEPPER} over that of drop newest, as above; slots for {SHARES[-1]:.0%} of the mean "
-        "backlog. Longer steps: each of n rows of T decisions is told with weight √(T/n).",
-        text=("log", "release"),
-        name="steps",
     )
 
 
@@ -344,7 +283,6 @@ def write(
     made: list[tuple[str, float, Comparison]],
     lengths: list[tuple[int, Pair, float, float]],
     models: list[str],
-    *more: Table,
 ) -> tuple[Path, Values]:
     """Write all numbers, the tables as Markdown and the page; return the page, and what the pages show.
 
@@ -360,7 +298,6 @@ def write(
         lengths_table(lengths, models),
         slots_table(),
         losses_table(made, models),
-        *more,
     ]
     (out / "models.md").write_text(f"{summary(pairs)}\n\n{as_markdown(tables)}", encoding="utf-8")
     facts = [f"{name}: {one.facts}" for name, share, one in made if share == SHARES[0]]
@@ -397,10 +334,6 @@ def models_command(
         for one in play(names, models, seeds, tell):
             made.append(one)
             page, values = write(out, made, lengths, models)  # as it grows: all of it takes many minutes
-        if STEPPER in models:
-            page, values = write(out, made, lengths, models, steps_table(names, seeds, tell))
-            if "clinical" in names:
-                values["relative on clinical"] = relative_weights("clinical", "window", seeds, tell)
     if keep:
         write_numbers("models", f"python -m studies models --seeds {seeds} --write", values)
     screen().print(f"page: {page}", soft_wrap=True)

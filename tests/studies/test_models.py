@@ -104,23 +104,6 @@ def test_looks_are_kept_with_their_command(tmp_path, monkeypatch):
     assert [line[:15] for line in kept["values"]["table"]] == ["| log | release", "| jobs | arriva", "| jobs | window"]
 
 
-def test_drop_newest_with_longer_steps(monkeypatch):
-    """Worked: four rows of 64 decisions count for 16 each, told as √16 in four calls of 1."""
-    four = np.arange(4)
-    heard = study.Heard(four, four, *(np.ones(4),) * 4, np.ones(4, dtype=int))
-    longer = study.with_longer_steps(heard, 64)
-    assert longer.each.tolist() == [1.0] * 4
-    assert longer.calls.tolist() == [4] * 4
-    assert study.with_longer_steps(heard, 4).calls.tolist() == [1] * 4
-    # Nothing but the number of rows matters, and drop newest has more: the lead over it is the step's alone.
-    monkeypatch.setitem(study.LOGS, "jobs", lambda: study.exchangeable(12))
-    arrival, window = study.steps_table(["jobs"], 2, lambda _: None).rows
-    by, after = (float(cell.split()[0]) for cell in window[2:])
-    assert arrival[:2] == ("jobs", "arrival")
-    assert by < -3
-    assert after > 0
-
-
 def test_reasons_and_releases_are_counted():
     """A worked case: the reason is of the log and the release, and counts only models with steps that are behind."""
     spread = study.Spread
@@ -134,14 +117,6 @@ def test_reasons_and_releases_are_counted():
     }
 
 
-def test_relative_weights_are_told_in_one_call():
-    four = np.arange(4)
-    heard = study.Heard(four, four, np.ones(4), np.full(4, 3.0), np.full(4, 0.5), np.full(4, 0.7), np.full(4, 2))
-    told = study.with_relative_weights(heard)
-    assert told.each.tolist() == [0.5] * 4
-    assert told.calls.tolist() == [1] * 4
-
-
 def test_pairs_are_by_seed():
     """A worked case: drop newest loses 0.5 and 1.0, VarOpt 0.6 and 1.1: 20 % and 10 % behind."""
     log = steady(20)
@@ -151,7 +126,7 @@ def test_pairs_are_by_seed():
     assert pair.behind.mean == pytest.approx(0.15)
     assert pair.behind.error == pytest.approx(0.05)
     assert pair.is_clear
-    assert study._shown(pair) == "+15.0 (5.0)*"
+    assert study.shown(pair) == "+15.0 (5.0)*"
     ahead, unclear = (pair._replace(behind=study.Spread.of(by)) for by in ((-0.2, -0.1), (-0.1, 0.3)))
     slight = pair._replace(behind=study.Spread.of((0.01, 0.012)), model="sgd")
     assert study.Counts.of([pair, ahead, unclear, slight]) == (4, 1, 2, 1, pytest.approx(0.15))
