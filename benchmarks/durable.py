@@ -72,12 +72,18 @@ def _against_optuna(_quick: bool) -> Figure:
 
 
 def _in_batches(_quick: bool) -> Figure:
-    with tempfile.TemporaryDirectory() as name, _session(Path(name)) as session:
-        a, b = interleave(
-            [lambda: _rounds(session, SLICE), lambda: partial(_batch, session, BATCH)], clock=time.perf_counter
-        )
-    detail = f"{_microseconds(a, SLICE):.0f} us a round, {_microseconds(b, BATCH):.1f} us in batches of {BATCH} (power)"
-    return Figure(ratio(a, b) * BATCH / SLICE, detail)
+    """Also beside calls that do not wait for the disk, and calls in memory."""
+    memory = tarry.Session(tarry.Player(learner()), capacity=CAPACITY, rng=SEED)
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+        sessions = [_session(Path(one)), _session(Path(other), durability="process"), memory]
+        single = [partial(_rounds, session, SLICE) for session in sessions]
+        *singles, batched = interleave([*single, lambda: partial(_batch, sessions[0], BATCH)], clock=time.perf_counter)
+        for session in sessions:
+            session.close()
+    told = {name: _microseconds(one, SLICE) for name, one in zip(("power", "process", "memory"), singles, strict=True)}
+    told["batches"] = _microseconds(batched, BATCH)
+    detail = f"us a round: {', '.join(f'{name} {value:.1f}' for name, value in told.items())} of {BATCH} (power)"
+    return Figure(ratio(singles[0], batched) * BATCH / SLICE, detail, told)
 
 
 def _grown(prepare: Callable[[tarry.Session, int], None], sizes: tuple[int, int], _quick: bool) -> Figure:

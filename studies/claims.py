@@ -94,6 +94,8 @@ def update_pages(before: Parts, after: Parts) -> list[str]:
     for page, claim in CLAIMS:
         try:
             old, new = shown(claim, old_values), shown(claim, new_values)
+            if old == new:
+                continue
             text = (ROOT / page).read_text(encoding="utf-8")
             for line, other in zip(old, new, strict=True):
                 text = rewritten(text, line, other) if line != other else text

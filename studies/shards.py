@@ -22,6 +22,7 @@ POSITIVE = 0.3  # of the labels
 BACKLOGS, EDGE = 30, 6  # length of a run, and of its beginning and its end, which are not steady, in mean waits
 FAR, STEPS, TINY = 12.0, 1000, 1e-200  # of the integral: how far it goes, its steps, and what is 0
 SLOTS, CROWDINGS = (1, 2, 4, 8, 32, 256), (0.5, 0.7, 1.0, 1.5, 2.0, 4.0, 16.0)  # of single shards
+GROUPS = ((1, 4), (8, 8), (32, 256))  # of slots, whose cells are summed up from capacity on
 PARTS, LEAST = 8, 0.02  # runs of a single shard, and the least E w² − 1 by the formula: a ratio says little below
 EQUAL, BY_BACKLOG, BY_LOAD = "equal", "by backlog", "by load"
 
@@ -232,7 +233,7 @@ def shard_command(
     write: Write = False,
 ) -> None:
     """How far is the formula off for one shard? Few and many slots, below and above capacity."""
-    rows = list[tuple[str, ...]]()
+    rows, offs = list[tuple[str, ...]](), list[tuple[int, float, float]]()
     with refusing(), progress_lines("playing") as tell:
         for by_chance in (False, True):
             for slots in SLOTS:
@@ -245,6 +246,7 @@ def shard_command(
                     tell(f"{slots} slots, {crowding:g} pending for each")
                     found = np.array([alone(slots, crowding, by_chance, decisions, seed) for seed in range(PARTS)])
                     off = wanted / found.mean() - 1.0
+                    offs.append((slots, crowding, short(100 * off)))
                     cells.append(f"{100 * off:+.1f} ({100 * (1.0 + off) * _spread(found):.1f})")
                 rows.append(("1" if by_chance else "0", str(slots), *cells))
     table = Table(
@@ -258,5 +260,18 @@ def shard_command(
     )
     screen().print(table.rich())
     if write:
-        values = {"table": lines_of(table)}
+        values = {"table": lines_of(table), "off": extremes(offs)}
         write_numbers("shard", f"python -m studies shard --decisions {decisions} --write", values)
+
+
+def extremes(offs: Sequence[tuple[int, float, float]]) -> Values:
+    """Return the least and the largest per cent, of slots, crowding and per cent: by slots, and below capacity.
+
+    >>> extremes([(1, 1.0, 3.0), (4, 2.0, -2.0), (4, 0.5, 9.0)])
+    {'below capacity': [9.0, 9.0], '1 to 4 slots': [-2.0, 3.0]}
+    """
+    groups = {"below capacity": [off for _, crowding, off in offs if crowding < 1.0]}
+    for least, most in GROUPS:
+        inside = [off for slots, crowding, off in offs if least <= slots <= most and crowding >= 1.0]
+        groups[f"{least} to {most} slots"] = inside
+    return {name: [min(found), max(found)] for name, found in groups.items() if found}

@@ -117,6 +117,8 @@ def test_the_command_for_one_shard_keeps_its_table(tmp_path, monkeypatch):
     assert [row[:2] for row in rows] == [["0", "2"], ["0", "32"], ["1", "2"], ["1", "32"]]
     assert rows[1][2] == "–"
     assert all(abs(float(row[3].split()[0])) < 8 for row in rows)
+    many = sorted(float(row[3].split()[0]) for row in rows[1::2])
+    assert kept["values"]["off"]["32 to 256 slots"] == pytest.approx(many, abs=0.051)
 
 
 def test_the_command_keeps_its_table_and_the_worst_case(tmp_path, monkeypatch):
