@@ -5,8 +5,11 @@ Pages that show a value (`studies.claims`) are changed with it.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,13 +34,25 @@ def read_numbers() -> dict[str, Values]:
 def write_numbers(part: str, command: str, values: Values, machine: str = "") -> None:
     """Keep what a command has measured, with the day, and for speed the machine in words."""
     told = {"command": command, "date": datetime.now(UTC).date().isoformat(), "values": values}
-    before = read_numbers()
-    # As the file will be read: JSON has no tuples.
-    parts = json.loads(json.dumps(before | {part: told | ({"machine": machine} if machine else {})}))
-    text = json.dumps(parts, indent=1, sort_keys=True, ensure_ascii=False)
-    NUMBERS.write_text(text + "\n", encoding="utf-8")
-    for line in update_pages(before, parts):
-        typer.echo(f"change by hand: {line}", err=True)
+    with _alone():
+        before = read_numbers()
+        # As the file will be read: JSON has no tuples.
+        parts = json.loads(json.dumps(before | {part: told | ({"machine": machine} if machine else {})}))
+        text = json.dumps(parts, indent=1, sort_keys=True, ensure_ascii=False)
+        NUMBERS.write_text(text + "\n", encoding="utf-8")
+        for line in update_pages(before, parts):
+            typer.echo(f"change by hand: {line}", err=True)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait until no other command writes: two that do so at once would lose each other's numbers."""
+    folder = os.open(DOCS, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def write_if_asked(part: str, command: str, values: Values) -> None:
