@@ -17,6 +17,7 @@ from studies.looks import looks_command
 from studies.measure import LearnerResult, Scores, quiet
 from studies.models import models_command
 from studies.numbers import Values, Write, short, write_numbers
+from studies.plans import plans_command
 from studies.shards import shard_command, shards_command
 from studies.steps import steps_command
 from studies.table1_page import table1_command
@@ -43,6 +44,7 @@ app.command("compare")(compare_command)
 app.command("models")(models_command)
 app.command("steps")(steps_command)
 app.command("looks")(looks_command)
+app.command("plans")(plans_command)
 app.command("figures")(figures_command)
 app.command("shards")(shards_command)
 app.command("shard")(shard_command)

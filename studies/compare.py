@@ -27,6 +27,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from studies.measure import quiet
+from studies.numbers import Values, Write, short, write_numbers
 from tarry import delays, domains, learners, losses, rates, schedulers, theory
 from tarry.charts import CONFIDENCE, student
 from tarry.cli.console import progress_bar, screen
@@ -131,13 +132,14 @@ def scale_of(game: Game) -> dict[str, float]:
 LEARNERS: dict[str, Callable[[Game], Any]] = {
     "VarOpt, Adaptive": lambda game: learners.Adaptive(game.domain, scale_of(game)["gradient_bound"]),
     "VarOpt, Anytime": lambda game: learners.DWFTRL(game.domain, rates.Anytime(**scale_of(game))),
+    "VarOpt, Doubling": lambda game: learners.DWFTRL(game.domain, rates.DoublingRate(**scale_of(game))),
 }
 
 
 def make_player(name: str, game: Game) -> Player:
     """The player of this name for a game: a scheduler with the paper's rate, or VarOpt with a learner of ours."""
     if name in LEARNERS:
-        return Player(LEARNERS[name](game), schedulers.VarOpt())
+        return Player(LEARNERS[name](game), schedulers.VarOpt(), Doubling() if name.endswith("Doubling") else None)
     if game.capacity is None:
         return Player(paper_learner(game), schedulers.Always())
     # The longest wait that never fills the set.
@@ -186,11 +188,11 @@ def regret_cell(problem: str, delay: str, slots: int | None, name: str, seeds: i
     return {"losses": problem, "delays": delay, "capacity": slots, "player": name, **regret}
 
 
-def run_compare(console: Console, seeds: int, horizon: int, file: Path | None = None) -> None:
-    """Measure both tables, print them, and write all numbers to ``file``."""
-    short = min(horizon, MOMENT_HORIZON)
+def run_compare(console: Console, seeds: int, horizon: int, file: Path | None = None) -> Row:
+    """Measure both tables, print them, and return all numbers, which also go to ``file``."""
+    rounds = min(horizon, MOMENT_HORIZON)
     places = [(delay, slots) for delay in MOMENT_DELAYS for slots in CAPACITIES]
-    known = [yardsticks(*place, seeds, short) for place in places]
+    known = [yardsticks(*place, seeds, rounds) for place in places]
     waits = dict.fromkeys(delay for _, delay in REGRET_GAMES)
     known_long = [yardsticks(delay, slots, seeds, horizon) for delay in waits for slots in CAPACITIES]
     moments: list[Row] = []
@@ -200,19 +202,30 @@ def run_compare(console: Console, seeds: int, horizon: int, file: Path | None = 
     total = len(moment_plan) + len(regret_plan)
     with progress_bar(Console(stderr=True), "playing") as show:
         for delay, slots, name in moment_plan:
-            moments.append(moment_cell(delay, slots, name, seeds, short))
+            moments.append(moment_cell(delay, slots, name, seeds, rounds))
             show(len(moments), total, f"weights: {delay}, {slots}, {name}")
         for problem, delay, room, name in regret_plan:
             regrets.append(regret_cell(problem, delay, room, name, seeds, horizon))
             show(len(moments) + len(regrets), total, f"{problem}, {room}, {name}")
     sure = "± half the 95 % interval"
-    console.print(moment_table(moments, known, f"Mean E[w²] {sure}, {short:,} rounds, {seeds} seeds; * biased"))
+    console.print(moment_table(moments, known, f"Mean E[w²] {sure}, {rounds:,} rounds, {seeds} seeds; * biased"))
     title = f"Regret {sure}, {horizon:,} rounds, {seeds} seeds; the paper's rates unless named; * biased"
     console.print("\n", regret_table(regrets, known_long, title))
+    numbers: Row = {"seeds": seeds, "moment_horizon": rounds, "horizon": horizon}
+    numbers |= {"moments": moments, "yardsticks": known, "regret": regrets, "regret_yardsticks": known_long}
     if file is not None:
-        numbers: Row = {"seeds": seeds, "moment_horizon": short, "horizon": horizon}
-        numbers |= {"moments": moments, "yardsticks": known, "regret": regrets, "regret_yardsticks": known_long}
         file.write_text(json.dumps(numbers, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    return numbers
+
+
+def doubling_values(regrets: list[Row]) -> Values:
+    """Return how many times the regret of Anytime Doubling has: the least and the most of all capacities, by game."""
+    lost = {(cell["losses"], cell["delays"], cell["capacity"], cell["player"]): cell["regret"] for cell in regrets}
+    shares: dict[str, list[float]] = {}
+    for (problem, *place, name), regret in lost.items():
+        if name == "VarOpt, Doubling":
+            shares.setdefault(problem, []).append(regret / lost[problem, *place, "VarOpt, Anytime"])
+    return {name: [short(min(found)), short(max(found))] for name, found in shares.items()}
 
 
 def moment_table(cells: list[Row], known: list[Row], title: str) -> Table:
@@ -290,6 +303,7 @@ def compare_command(
     horizon: Annotated[int, typer.Option(min=10, help="Rounds per run of the regret table.")] = 20_000,
     quick: Annotated[bool, typer.Option("--quick", help="At most 8 seeds and 4000 rounds.")] = False,
     file: Annotated[Path | None, typer.Option("--json", help="File for all numbers.")] = None,
+    write: Write = False,
 ) -> None:
     """Compare schedulers: second moments of the weights, and regret with the paper's rates."""
     if file is not None:
@@ -299,5 +313,9 @@ def compare_command(
         except OSError as error:
             typer.echo(f"cannot write to {file}: {error.strerror}; choose another file with --json", err=True)
             raise typer.Exit(2) from error
+    seeds, horizon = (min(seeds, 8), min(horizon, 4000)) if quick else (seeds, horizon)
     with quiet():
-        run_compare(screen(), min(seeds, 8) if quick else seeds, min(horizon, 4000) if quick else horizon, file)
+        numbers = run_compare(screen(), seeds, horizon, file)
+    if write:
+        values = {"doubling": doubling_values(numbers["regret"])}
+        write_numbers("compare", f"python -m studies compare --seeds {seeds} --horizon {horizon} --write", values)

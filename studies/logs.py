@@ -62,11 +62,7 @@ def jobs() -> CaseLog:
 
 def purchases() -> CaseLog:
     """Does a new customer buy again within 30 days? CDNOW, first purchases of early 1997 (Lifetimes); every ninth."""
-    lines = inside("lifetimes", "datasets", "CDNOW_master.txt").read_text().splitlines()[1:]
-    schema = {"customer": pl.String, "date": pl.String, "cds": pl.String, "dollars": pl.String}
-    table = pl.DataFrame([line.split() for line in lines], schema=schema, orient="row").with_columns(
-        pl.col("date").str.to_date("%Y%m%d"), pl.col("cds", "dollars").cast(pl.Float64)
-    )
+    table = _cdnow()
     again = pl.col("date").filter(pl.col("date") > pl.col("date").first()).first()
     firsts = (
         table.sort("customer", "date", maintain_order=True)
@@ -80,6 +76,20 @@ def purchases() -> CaseLog:
     weekday = firsts["date"].dt.weekday().cast(pl.String)
     days = firsts["date"].cast(pl.Int32).to_numpy().astype(np.float64)
     return _outcomes(days, waits <= window, waits, window, [firsts["cds"], firsts["dollars"].log1p(), weekday])
+
+
+def repeats() -> pl.DataFrame:
+    """Return when customers of CDNOW bought, and when they bought again: a log without a window."""
+    bought = _cdnow().select("customer", decided="date").unique().sort("decided", "customer")
+    return bought.select("decided", feedback=pl.col("decided").shift(-1).over("customer", order_by="decided"))
+
+
+def _cdnow() -> pl.DataFrame:
+    lines = inside("lifetimes", "datasets", "CDNOW_master.txt").read_text().splitlines()[1:]
+    schema = {"customer": pl.String, "date": pl.String, "cds": pl.String, "dollars": pl.String}
+    return pl.DataFrame([line.split() for line in lines], schema=schema, orient="row").with_columns(
+        pl.col("date").str.to_date("%Y%m%d"), pl.col("cds", "dollars").cast(pl.Float64)
+    )
 
 
 def _evenly(count: int, days: int) -> Vector:

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import tarry
+from studies.numbers import short, write_if_asked
 from tarry.errors import NotGranted
 from tarry.game import replay
 from tarry.live.core import WEIGHTS
@@ -258,7 +259,9 @@ def test_sizes_buy_what_theory_says():
     plain, sized, covers, inside = judged(300, 600, 4)
     assert inside == 1.0
     assert covers >= 0.93
-    assert plain.std() / sized.std() == pytest.approx(foretold(600), rel=0.2)
+    times = plain.std() / sized.std()
+    write_if_asked("sizes", "python -m pytest -m slow tests/live/test_sized_rounds.py", {"times": short(times)})
+    assert times == pytest.approx(foretold(600), rel=0.2)
     assert sized.mean() == pytest.approx(0.75 * np.exp(np.random.default_rng(2).normal(0.0, 1.0, 600)).mean(), rel=0.01)
 
 
