@@ -17,8 +17,10 @@ from studies.looks import looks_command
 from studies.measure import LearnerResult, Scores, quiet
 from studies.models import models_command
 from studies.numbers import Values, Write, short, write_numbers
+from studies.optimism import optimism_command
 from studies.plans import plans_command
 from studies.shards import shard_command, shards_command
+from studies.slots import slots_command
 from studies.steps import steps_command
 from studies.table1_page import table1_command
 from studies.tables import figures_table, findings, others_table
@@ -46,6 +48,8 @@ app.command("steps")(steps_command)
 app.command("looks")(looks_command)
 app.command("plans")(plans_command)
 app.command("figures")(figures_command)
+app.command("optimism")(optimism_command)
+app.command("slots")(slots_command)
 app.command("shards")(shards_command)
 app.command("shard")(shard_command)
 

@@ -28,7 +28,7 @@ from studies.table1 import (
     lines,
     measure,
 )
-from studies.table1_games import COLUMNS, CONTROLS, CONVEX, PLAYER
+from studies.table1_games import COLUMNS, CONTROLS, CONVEX, CURVED, PLAYER
 from tarry.charts import FAINT, INK, altair, data_of, dressed
 from tarry.checks import as_choice
 from tarry.cli.console import Format, refusing, screen
@@ -75,7 +75,7 @@ RIVALS = {
 NOT_SHOWN = [
     ("T^(2/3) from values, strongly convex", "what can be learnt costs far less, at 30 times the rate as well"),
     ("T^(3/4) of ryabchenko2026, from values", "at 30 times its rate it still learns, with the same slope"),
-    ("√T with the printed scheduler", "T^0.8 up to 2^18 rounds and T^0.6 up to 2^22: its constants hide the order"),
+    ("√T with the printed scheduler", "at sizes that can be played its constants hide the order"),
     ("√(T d_max), √d_tot, √(T σ_max), d_max, σ_max from values", "T^(3/4) and T^(2/3) are larger at these sizes"),
     ("√k and k^(2/3) from values", "on cones exploration alone has these slopes; elsewhere T^(3/4) √k is near T"),
     (
@@ -214,7 +214,7 @@ def as_json(measured: Sequence[MeasuredLine]) -> str:
 
 def shown(measured: Sequence[MeasuredLine]) -> Values:
     """Return what docs/table1.md shows: what was found in a sentence, and each line by row, column and its name."""
-    values = Values(found=told(measured), evidence=lines_of(_counted(measured)))
+    values = Values(found=told(measured), evidence=lines_of(_counted(measured)), controls=_controls(measured))
     for one in measured:
         own, line = one.slopes[PLAYER], one.line
         name = line.name + (", signs" if line.kind == LOWER else "")
@@ -225,6 +225,23 @@ def shown(measured: Sequence[MeasuredLine]) -> Values:
         values.setdefault(line.column.row, {}).setdefault(line.column.name, {})[name] = {
             key: short(value) if isinstance(value, float) and isfinite(value) else str(value)
             for key, value in found.items()
+        }
+    return values
+
+
+def _controls(measured: Sequence[MeasuredLine]) -> dict[str, Values]:
+    """Return how the controls fare by row: slopes of the fast one, its lines above the bound, and levels at one T."""
+    values = {}
+    for row in (CONVEX, CURVED):
+        mine = [one for one in measured if one.line.column.row == row and one.line.kind != LOWER]
+        fast = [one.slopes["rate × 30"] for one in mine]
+        slopes = [one.slopes["rate × 30"].slope for one in mine if one.line.name in ("T", "d_tot", "harmonic")]
+        levels = [one.slopes[who].level[0] for one in mine if one.line.name == "C" for who in CONTROLS]
+        values[row] = {
+            "fast": [short(min(slopes)), short(max(slopes))],
+            "above": sum(one.level[0] > 1 for one in fast),
+            "of": len(fast),
+            "at one T": [short(min(levels)), short(max(levels))],
         }
     return values
 

@@ -72,6 +72,14 @@ def test_closed_forms_are_above_their_sums(delays, capacity):
     assert 8.0 * np.sum(steps * (0.5 * moments + sigma)) <= curved * (1 + 1e-12)
 
 
+@drawn(st.lists(st.integers(0, 80), min_size=1, max_size=150))
+def test_the_lemma_on_peaks(delays):
+    """ΣN_t/√Q_t ≤ √Q_T(3 + log₂Q_T), by which Theorem 4 (b) has its second term."""
+    sums = np.cumsum(1 + 2 * theory.backlogs(delays))
+    found = float(np.sum(theory.life_peaks(delays) / np.sqrt(sums)))
+    assert found <= math.sqrt(sums[-1]) * (3 + math.log2(sums[-1]))
+
+
 def test_anytime_literally():
     bound = theory.priority_bound(**SCALE, horizon=1000, total_delay=5000, capacity=4, rate="anytime")
     c = math.e * 1000**0.25 / 3
