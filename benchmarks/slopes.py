@@ -74,9 +74,12 @@ def main() -> None:
             rows.append((name, against_bound(method), where, *in_horizon, *in_delay))
             shares += [one for one in (share, other) if one == one]
             print(f"| {' | '.join(rows[-1])} |", flush=True)
+    if parts:
+        return
+    others = lines_of(steeper())
+    print("\n".join(["", *others]))
     if "--write" in sys.argv:
-        values = {"table": lines_of(Table("", HEADS, rows)), "shares": [min(shares), max(shares)]}
-        values["steeper"] = lines_of(steeper())
+        values = {"table": lines_of(Table("", HEADS, rows)), "shares": [min(shares), max(shares)], "steeper": others}
         write_numbers("slopes", "python -m benchmarks.slopes --write", values)
 
 
