@@ -17,7 +17,7 @@ UNDER = {
         "howto/shell": "From the shell",
     },
     "cases": {"explanation/models": "Eight logs, four models"},
-    "adapters": {"spark": "Spark"},
+    "adapters": {"spark": "Spark, Kafka, Flink"},
     "service": {"scale": "Shards and scale"},
     "experiments": {
         "howto/engines": "Run on Dask, on a GPU",
@@ -35,7 +35,7 @@ SUBJECTS = {
     "explanation/estimates": "estimate, interval",
     "explanation/main-theorem": "theorem, regret",
     "explanation/when-not": "drop newest, drop oldest, loan default, default rate, hash, rare positives, censoring",
-    "explanation/why-weights": "weight, bias, VarOpt, drop newest, drop oldest",
+    "explanation/why-weights": "weight, bias, unbiased, VarOpt, drop newest, drop oldest",
     "howto/backups": "migration, backup, resize, capacity",
     "howto/engines": "Dask, GPU, threads, sweep",
     "howto/pitfalls": "mistake",
@@ -49,7 +49,7 @@ SUBJECTS = {
     "reports": "report, chart",
     "scale": "shard, throughput",
     "service": "HTTP, server, token",
-    "spark": "Spark, stream",
+    "spark": "Spark, Kafka, Flink, stream",
     "start/practitioner": "conversions, label",
     "start/researcher": "game, bandit, simulate",
 }

@@ -45,7 +45,8 @@ SLIGHT = 0.01  # a change of the loss that is no news
 
 def told_as(heard: Heard, weights: str, split: float | None) -> Heard:
     """Return rows as a model is told them with these weights; a row that came out has its tempered ones."""
-    whole = {UNBIASED: heard.weights, RELATIVE: heard.relative, TEMPERED: heard.each * heard.calls}[weights]
+    so_far = np.cumsum(heard.weights) / np.arange(1, heard.weights.size + 1)  # the mean that relative weights divide by
+    whole = {UNBIASED: heard.weights, RELATIVE: heard.weights / so_far, TEMPERED: heard.each * heard.calls}[weights]
     weighing = Weighing(weights, split)
     calls = np.array([weighing.calls(weight) for weight in whole.tolist()], dtype=np.int64)
     return heard._replace(each=whole / calls, calls=calls)
@@ -53,7 +54,7 @@ def told_as(heard: Heard, weights: str, split: float | None) -> Heard:
 
 def without_weights(heard: Heard) -> Heard:
     """Return rows as a model is told them without weights, by steps or to refit."""
-    return heard._replace(relative=np.ones_like(heard.relative), each=np.ones_like(heard.each), calls=heard.calls**0)
+    return heard._replace(weights=np.ones_like(heard.weights), each=np.ones_like(heard.each), calls=heard.calls**0)
 
 
 def with_longer_steps(heard: Heard, decisions: int) -> Heard:

@@ -174,3 +174,11 @@ def test_docstrings_are_typeset_but_for_code_and_examples():
     assert lines[5] == "R\\ :sup:`2`\\  of σ\\ :sub:`max`\\ "
     told = "(a: ~typing.Annotated[int, functools.partial(<function as_int at 0x1>, least=1)], b: int)"
     assert plain_signature(None, "", "", None, None, told, None) == ("(a: int, b: int)", None)
+
+
+def test_no_line_of_prose_reads_as_a_comment_or_a_quote():
+    """A line that begins with % vanishes from the site, and one with > becomes a quote."""
+    marks = re.compile(r"^\s*[%>]")
+    for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        prose = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.S | re.M)
+        assert [line for line in prose.splitlines() if marks.match(line)] == [], path

@@ -2,7 +2,7 @@
 document.addEventListener("DOMContentLoaded", () => {
   for (const table of document.querySelectorAll("table.docutils")) {
     const rows = [...table.querySelectorAll("tbody tr")];
-    if (rows.length < 12) continue;
+    if (rows.length < 20) continue;
     const field = document.createElement("input");
     field.type = "search";
     field.className = "tarry-filter";

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import time, timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from tarry.cases import CaseLog, Comparison, Score, case_log, compare, compare_l
 from tarry.cases.compare import slots_of
 from tarry.cases.log import features_of
 from tarry.cases.measure import Heard, calibration, follow, losses, progress
+from tarry.cases.models import Refitted
 from tarry.planning.policies import find_policy
 
 NAN = float("nan")
@@ -86,19 +88,20 @@ def test_a_model_that_is_fitted_anew_learns_in_eight_stretches():
 
 def test_a_policy_that_hears_nothing_teaches_nothing():
     empty = np.zeros(0)
-    heard = Heard(empty.astype(int), empty.astype(int), empty, empty, empty, empty, empty.astype(int))
+    heard = Heard(empty.astype(int), empty.astype(int), empty, empty, empty, empty.astype(int))
     assert np.isnan(heard.believed)
     assert not progress(a_log(), heard, Counting()).any()
 
 
-def test_refits_are_told_relative_weights():
-    log = a_log(400)
+def test_refits_are_told_weights_over_the_mean_of_all_rows_so_far():
+    log, fitted = a_log(400), []
     heard = follow(log, find_policy("VarOpt"), 5, "window", 1)
-    model = Counting(refits=True)
-    progress(log, heard, model)
-    given = np.array([weight for _, weight in model.seen])
-    running = heard.weights / (np.cumsum(heard.weights) / np.arange(1, heard.weights.size + 1))
-    assert np.allclose(given, running[: given.size])
+    model = SimpleNamespace(predict=lambda rows: rows[:, 0])
+    model.fit = lambda rows, y, sample_weight: fitted.append(sample_weight) or model
+    progress(log, heard, Refitted(lambda: model, is_binary=False))
+    given = heard.weights[: fitted[-1].size]
+    assert fitted[-1] == pytest.approx(given / given.mean())
+    assert fitted[0] == pytest.approx(heard.weights[: fitted[0].size] / heard.weights[: fitted[0].size].mean())
     assert heard.weights.max() > 3  # else weights have nothing to say
 
 

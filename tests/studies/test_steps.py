@@ -18,7 +18,7 @@ FOUR = np.arange(4)
 def heard(**fields):
     """Four rows of weight 1, told in one call each, but for what is given."""
     ones = np.ones(4)
-    rest = {"labels": ones, "weights": ones, "relative": ones, "each": ones, "calls": np.ones(4, dtype=int)}
+    rest = {"labels": ones, "weights": ones, "each": ones, "calls": np.ones(4, dtype=int)}
     return Heard(**{"rows": FOUR, "after": FOUR, **rest, **{name: np.array(value) for name, value in fields.items()}})
 
 
@@ -43,19 +43,17 @@ def test_drop_newest_with_longer_steps(monkeypatch):
     [
         ("unbiased", None, [1.0, 2.0, 3.5, 0.5], [1, 1, 1, 1]),
         ("unbiased", 1.0, [1.0, 1.0, 3.5 / 3, 0.5], [1, 2, 3, 1]),
-        ("relative", None, [0.5, 1.0, 1.75, 0.25], [1, 1, 1, 1]),
+        ("relative", None, [1.0, 4 / 3, 21 / 13, 2 / 7], [1, 1, 1, 1]),
         ("tempered", 1.0, [0.6, 1.2, 1.05, 0.3], [1, 1, 2, 1]),
     ],
 )
 def test_a_row_is_told_as_its_weights_say(weights, split, each, calls):
-    rows = heard(
-        weights=[1.0, 2.0, 3.5, 0.5], relative=[0.5, 1.0, 1.75, 0.25], each=[0.6, 1.2, 0.7, 0.3], calls=[1, 1, 3, 1]
-    )
+    rows = heard(weights=[1.0, 2.0, 3.5, 0.5], each=[0.6, 1.2, 0.7, 0.3], calls=[1, 1, 3, 1])
     told = steps.told_as(rows, weights, split)
     assert told.each.tolist() == pytest.approx(each)
     assert told.calls.tolist() == calls
     bare = steps.without_weights(rows)
-    assert (bare.relative.tolist(), bare.each.tolist(), bare.calls.tolist()) == ([1.0] * 4, [1.0] * 4, [1] * 4)
+    assert (bare.weights.tolist(), bare.each.tolist(), bare.calls.tolist()) == ([1.0] * 4, [1.0] * 4, [1] * 4)
 
 
 def trial(release, share, **losses):

@@ -51,7 +51,8 @@ def sample(served: Served) -> Sample:
 def _tables(store: str) -> int:
     """Bytes of the tables of a schema, their indexes and what their rows have outgrown among them."""
     size = "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r'"
-    with psycopg.connect(store) as connection:
+    with psycopg.connect(store, autocommit=True) as connection:
+        connection.execute("VACUUM")  # or the size would say when PostgreSQL's own came last
         (found,) = connection.execute(f"{size} AND relnamespace = current_schema()::regnamespace").fetchone()
     return int(found)
 

@@ -21,15 +21,14 @@ BINS = 10  # of predictions, for calibration
 class Heard(NamedTuple):
     """The rows that came out, in order: their decisions' numbers, labels and weights.
 
-    ``after`` counts the decisions made before a row came out. A model that is fitted anew is told ``relative``, one
-    that takes steps ``each``, in so many ``calls``, as an adapter tells it.
+    ``after`` counts the decisions made before a row came out. A model that takes steps is told ``each``, in so many
+    ``calls``, as an adapter tells it; one that is fitted anew is told the weights.
     """
 
     rows: NDArray[np.int64]
     after: NDArray[np.int64]
     labels: Vector
     weights: Vector
-    relative: Vector
     each: Vector
     calls: NDArray[np.int64]
 
@@ -37,7 +36,7 @@ class Heard(NamedTuple):
         """Return decisions, labels and weights of a part of the rows as a model is told them."""
         rows, labels = self.rows[part], self.labels[part]
         if refits:
-            return rows, labels, self.relative[part]
+            return rows, labels, self.weights[part]
         calls = self.calls[part]
         return np.repeat(rows, calls), np.repeat(labels, calls), np.repeat(self.each[part], calls)
 
@@ -64,12 +63,12 @@ def follow(log: CaseLog, policy: Policy, capacity: int, release: str, seed: int)
         if moments[row.features[ROW]] <= log.end:
             steps = join.steps(row)
             found.append(row.features[ROW])
-            numbers.append((row.label, row.weight, row.relative, steps[0], len(steps)))
-    labels, weights, relative, each, calls = np.array(numbers, dtype=np.float64).reshape(-1, 5).T
+            numbers.append((row.label, row.weight, steps[0], len(steps)))
+    labels, weights, each, calls = np.array(numbers, dtype=np.float64).reshape(-1, 4).T
     rows = np.array(found, dtype=np.int64)
     # A row comes out after all decisions up to its moment.
     after = np.searchsorted(log.decided, moments[rows], side="right")
-    return Heard(rows, after.astype(np.int64), labels, weights, relative, each, calls.astype(np.int64))
+    return Heard(rows, after.astype(np.int64), labels, weights, each, calls.astype(np.int64))
 
 
 def progress(log: CaseLog, heard: Heard, model: Model) -> Vector:

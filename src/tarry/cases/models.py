@@ -1,8 +1,8 @@
 """Models as people train them on the rows that a join hands out: River's, scikit-learn's, refits, boosted trees.
 
 Each has its own defaults. Those that take steps are taught as an adapter teaches them, with tempered weights in several
-calls; those that are fitted anew with the relative weights of their rows. Labels 0 and 1 make a classifier, others a
-regression.
+calls; those that are fitted anew with the weights of all rows so far over their mean. Labels 0 and 1 make a classifier,
+others a regression.
 """
 
 from __future__ import annotations
@@ -108,6 +108,9 @@ class Refitted:
     def learn(self, features: Vector, labels: Vector, weights: Vector) -> None:
         self._rows.append((features, labels, weights))
         rows, y, w = (np.concatenate(parts) for parts in zip(*self._rows, strict=True))
+        # A penalty keeps its meaning where weights have mean 1. The mean is that of all rows so far: the mean of each
+        # row's predecessors grows while rows come, so that late labels would count for less.
+        w = w / w.mean()
         # One row's weight of prior, at ½ or 0: what one would say knowing nothing.
         self._mean = float((w @ y + (0.5 if self._is_binary else 0.0)) / (w.sum() + 1.0))
         if not self._is_binary or 0.0 < y.mean() < 1.0:

@@ -129,7 +129,7 @@ def stream(
 ) -> None:
     """Go through a log in the order of time; print the rows that a join gives.
 
-    Each has three weights: unbiased (weight), for models that are refitted (relative), and for steps (tempered).
+    Each has three weights: unbiased (weight), over the mean so far (relative), and for steps (tempered).
     """
     import polars as pl  # where it is used: other commands begin sooner without it
 

@@ -24,7 +24,7 @@ from tarry.live.outbox import Row, new_row
 from tarry.live.status import Estimate, estimate_now
 from tarry.live.stores import MAIN, POWER, Store
 from tarry.live.weighing import Weighing
-from tarry.live.windows import configuration_of, moment_of
+from tarry.live.windows import Clock, configuration_of, moment_of
 from tarry.outcomes import Answer
 from tarry.times import AT_END_OF_WINDOW, PER_SECOND, Micros, as_length, as_moment
 
@@ -141,6 +141,10 @@ class LabelJoin(StoredObject):
             raise StoreError("this is not all of a join with shards; nothing was changed: export it again")
         return super()._imported(copies, *where)
 
+    def _take(self, turns: Turns) -> None:
+        self._clock = Clock()
+        super()._take(turns)
+
     def _look_up(self) -> None:
         options = self._tracker.configuration.options
         self._labels, self._missing = options[LABELS], options.get(MISSING)
@@ -171,9 +175,9 @@ class LabelJoin(StoredObject):
 
     def _moment(self, at: Any, name: str = "at") -> int:
         """Return the moment of an event in a join with windows; refuse one elsewhere."""
-        if at is not None and self._window:
+        if at is not None and self._window and (self._clock.is_said or name != "at"):
             return as_moment(at, name)  # at once: each call in Python is 2 % of a decision
-        return moment_of(at, self._window, "this join", name)
+        return moment_of(at, self._window, "this join", name, self._clock)
 
     def decide_many(
         self,
@@ -378,7 +382,7 @@ class LabelJoin(StoredObject):
         """Return the weights with which to tell a row to a model that takes steps, a call for each.
 
         They are tempered: ``row.weight`` over √(Σw²/Σw) of the rows given out so far, in parts of weight 1 to 2. So do
-        the adapters, and docs/adapters.md says why. Models with a penalty, fitted anew, take ``row.relative``.
+        the adapters, and docs/adapters.md says why. Models fitted anew take the weights of all rows over their mean.
 
         >>> join = LabelJoin(capacity=1, rng=1)
         >>> ids = [join.decide({"age": age}).id for age in range(36)]

@@ -21,9 +21,9 @@ from tarry.outcomes import Answer
 class Row(NamedTuple):
     """One training row: weigh it by ``weight`` and every sum is unbiased; ``id`` is the decision's.
 
-    ``relative`` is the weight over the mean weight of the rows given out so far, this one included: weigh by it where a
-    model is fitted with a penalty, which then means what it means without weights; :meth:`LabelJoin.steps` is for
-    models that take steps. ``number`` counts the rows given out.
+    A model fitted to all rows takes their weights over the mean of these weights, so that a penalty keeps its meaning;
+    :meth:`LabelJoin.steps` is for models that take steps. ``relative`` is the weight over the mean weight of the rows
+    given out so far, this one included. ``number`` counts the rows given out.
     """
 
     features: Any

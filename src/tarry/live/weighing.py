@@ -23,7 +23,7 @@ class Weighing:
     """How the weight of a label becomes the weights of calls that teach a model.
 
     ``weights="tempered"`` divides by √(Σw²/Σw) over the rows given out so far: the divisor with which a step tuned for
-    Σw labels of weight 1 has the least regret. ``"relative"`` divides by their mean weight, for penalties;
+    Σw labels of weight 1 has the least regret. ``"relative"`` divides by their mean weight;
     ``"unbiased"`` leaves the weight as it is. Where every weight is 1 all three are 1. What is above ``max_weight`` is
     cut, which biases. A weight of at least twice ``split`` is told in several calls, the most that leave each at least
     ``split``; None tells it at once.
