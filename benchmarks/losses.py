@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from math import inf
+from importlib.util import find_spec
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ KINDS = {
     "Batched, NumPy": (1, 8, 64, 512),
     "Logistic": (512,),
 }
+LIBRARIES = {"PyTorch": "torch", "JAX": "jax"}
 
 
 def _in_torch() -> Any:
@@ -79,20 +81,27 @@ def play(kind: str, rounds: int, seeds: int) -> Callable[[], tarry.Record]:
     return partial(tarry.simulate, game, learner(), seeds=seeds, threads=1, bound=False, comparator=None)
 
 
+def _is_installed(library: str) -> bool:
+    return find_spec(LIBRARIES[library]) is not None
+
+
 def _costs(quick: bool) -> Figure:
+    """Return the costs of kinds whose library is installed; where one is missing there is no ratio, so none is kept."""
     rounds = QUICK_ROUNDS if quick else ROUNDS
-    wanted = [(kind, seeds) for kind, listed in KINDS.items() for seeds in listed]
+    missing = tuple(library for library in LIBRARIES if not _is_installed(library))
+    wanted = [(kind, seeds) for kind, listed in KINDS.items() for seeds in listed if not kind.endswith(missing)]
     plays = [play(kind, rounds, seeds) for kind, seeds in wanted]
     makers = [partial(lambda one: one, one) for one in plays]
     seconds = interleave(makers, 1 if quick else TURNS, time.process_time)
     told: dict[str, dict[str, float]] = {}
     for (kind, seeds), taken in zip(wanted, seconds, strict=True):
         told.setdefault(kind, {})[f"{seeds} seeds"] = short(1e6 * min(taken) / (rounds * seeds))
-    ratio = told["Callables, PyTorch"]["8 seeds"] / told["Batched, PyTorch"]["8 seeds"]
+    ratio = nan if missing else told["Callables, PyTorch"]["8 seeds"] / told["Batched, PyTorch"]["8 seeds"]
     listed = "; ".join(
         f"{kind} {', '.join(f'{value:.3g}' for value in costs.values())}" for kind, costs in told.items()
     )
-    return Figure(ratio, f"microseconds a round and seed: {listed}", told)
+    left = f"; left out, and nothing kept: {' and '.join(missing)} not installed" if missing else ""
+    return Figure(ratio, f"microseconds a round and seed: {listed}{left}", told)
 
 
 ROWS = [Row("losses of a Python function", inf, _costs)]

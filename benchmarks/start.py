@@ -7,17 +7,25 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import partial
 
-from benchmarks.measure import Figure, Row, interleave, ratio
+from benchmarks.measure import Figure, Row, ratio
 
 # Seconds: of a game of two seeds, which begins in Python, and of one of a thousand, which is compiled first.
 HOLDS = {("cold", 2): 4.0, ("second", 2): 2.0, ("warm", 2): 0.5, ("cold", 1000): 7.0, ("second", 1000): 4.0}
 HOLDS |= {("warm", 1000): 1.2}
 PLACES = {"cold": 0, "second": 1, "warm": 0}  # of the seconds that a process prints: its first game, another's members
 TIMES, QUICK_TIMES = 5, 1
+
+IMPORTS = """
+import time
+import numpy
+for name in ("tarry", "numba"):  # Numba as a first game finds it
+    started = time.perf_counter()
+    __import__(name)
+    print(time.perf_counter() - started)
+"""
 
 GAMES = """
 import sys
@@ -43,15 +51,19 @@ for scheduler in (None, tarry.schedulers.Bernoulli(max_backlog=20)):
 """
 
 
-def _import(name: str) -> Callable[[], None]:
-    return lambda: subprocess.run([sys.executable, "-c", f"import {name}"], check=True) and None
+def _printed(program: str, *arguments: str, env: Mapping[str, str] | None = None) -> list[float]:
+    """Return the seconds that a program prints in a process of its own."""
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    return [float(word) for word in done.stdout.split()]
 
 
-def _imports(_quick: bool) -> Figure:
-    makers = [partial(_import, name) for name in ("tarry", "numba")]
-    ours, numba = interleave(makers, clock=time.perf_counter)
-    told = {"tarry": min(ours), "numba": min(numba)}
-    return Figure(ratio(ours, numba), f"import tarry {min(ours):.2f} s, import numba {min(numba):.2f} s", told)
+def _imports(quick: bool) -> Figure:
+    """Seconds of imports alone: the interpreter's start and NumPy are not among them."""
+    turns = [_printed(IMPORTS) for _ in range(QUICK_TIMES if quick else TIMES)]
+    ours, numba = map(list, zip(*turns, strict=True))
+    told = {"tarry": statistics.median(ours), "numba": statistics.median(numba)}
+    return Figure(ratio(ours, numba), f"import tarry {told['tarry']:.4f} s, then numba {told['numba']:.2f} s", told)
 
 
 def _first_game(when: str, seeds: int, quick: bool) -> Figure:
@@ -62,9 +74,8 @@ def _first_game(when: str, seeds: int, quick: bool) -> Figure:
             environment = {**os.environ, "NUMBA_CACHE_DIR": folder, "PYTHONPYCACHEPREFIX": folder}
             environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
             for _ in range(2 if when == "warm" else 1):
-                command = [sys.executable, "-c", GAMES, str(seeds)]
-                done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        seconds.append(float(done.stdout.split()[PLACES[when]]))
+                printed = _printed(GAMES, str(seeds), env=environment)
+        seconds.append(printed[PLACES[when]])
     taken, hold = statistics.median(seconds), HOLDS[when, seeds]
     detail = f"{taken:.2f} s of {hold:.1f} after the import, the median of {len(seconds)}"
     return Figure(taken / hold, detail, {"seconds": taken})

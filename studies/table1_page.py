@@ -6,7 +6,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from math import isfinite
+from math import ceil, floor, isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -109,7 +109,8 @@ def _counted(measured: Sequence[MeasuredLine]) -> Table:
     """Return how many lines are evidence by column, and how often a control passed one of these."""
     rows = []
     for column in COLUMNS:
-        mine = [one for one in measured if one.line.column == column and one.line.kind != LOWER]
+        # Processes return copies of columns, whose functions are others: row and name say which one it is.
+        mine = [one for one in measured if one.line.column[:2] == column[:2] and one.line.kind != LOWER]
         shown = [one for one in mine if one.verdict == EVIDENCE]
         passed = sum(bool(one.passed) for one in shown)
         rows.append((column.row, column.name, str(len(mine)), str(len(shown)), str(passed)))
@@ -131,11 +132,16 @@ def _row(one: MeasuredLine) -> tuple[str, ...]:
     claim = "ln T: q = 0" if line.kind == LOGARITHM else ("≤ " if line.kind == UPPER else "") + _rounded(line.claim)
     found = f"{_rounded(own.slope)} ± {_rounded((own.high - own.low) / 2)}"
     why = f": {one.reason}" if one.reason else ""
-    share = f"{100 * own.level[1]:.0f} %" if own.level[1] > 0 else DASH
+    share = f"{_at_most(own)} %" if own.level[1] > 0 else DASH
     controls = (_rounded(one.slopes[who].slope) + "†" * (one.slopes[who].level[0] > 1) for who in CONTROLS)
     reach = f"{_short(line.at.min())} to {_short(line.at.max())}"
     where = line.column.name, _symbol(line), reach, str(line.at.size)
     return *where, one.verdict + why, claim, found, share, *controls, str(own.seeds)
+
+
+def _at_most(own: Slope) -> int:
+    """Return what the player pays at most, in per cents of its bound."""
+    return ceil(100 * own.level[1])
 
 
 def _symbol(line: Line) -> str:
@@ -218,7 +224,7 @@ def shown(measured: Sequence[MeasuredLine]) -> Values:
     for one in measured:
         own, line = one.slopes[PLAYER], one.line
         name = line.name + (", signs" if line.kind == LOWER else "")
-        reach, level = (own.high - own.low) / 2, 100 * own.level[1]
+        reach, level = (own.high - own.low) / 2, float(_at_most(own))
         found = {"claim": line.claim, "slope": own.slope, "reach": reach, "level": level, "verdict": one.verdict}
         for who in CONTROLS:
             found |= {who: one.slopes[who].slope, f"{who}, level": one.slopes[who].level[0]}
@@ -230,18 +236,22 @@ def shown(measured: Sequence[MeasuredLine]) -> Values:
 
 
 def _controls(measured: Sequence[MeasuredLine]) -> dict[str, Values]:
-    """Return how the controls fare by row: slopes of the fast one, its lines above the bound, and levels at one T."""
+    """Return how the controls fare by row: slopes of the fast one, its lines above the bound, the least level at one T.
+
+    All of them are rounded outwards.
+    """
     values = {}
     for row in (CONVEX, CURVED):
         mine = [one for one in measured if one.line.column.row == row and one.line.kind != LOWER]
         fast = [one.slopes["rate × 30"] for one in mine]
         slopes = [one.slopes["rate × 30"].slope for one in mine if one.line.name in ("T", "d_tot", "harmonic")]
+        slopes = [slope for slope in slopes if isfinite(slope)]
         levels = [one.slopes[who].level[0] for one in mine if one.line.name == "C" for who in CONTROLS]
         values[row] = {
-            "fast": [short(min(slopes)), short(max(slopes))],
+            "fast": [floor(100 * min(slopes)) / 100, ceil(100 * max(slopes)) / 100],
             "above": sum(one.level[0] > 1 for one in fast),
             "of": len(fast),
-            "at one T": [short(min(levels)), short(max(levels))],
+            "least at one T": floor(10 * min(levels)) / 10,
         }
     return values
 

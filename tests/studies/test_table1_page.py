@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def measured():
     made[0] = made[0]._replace(slopes=made[0].slopes | {"never moves": slope(made[0].line.claim)})
     made[1] = made[1]._replace(slopes=made[1].slopes | {PLAYER: slope(0.9)})
     made[2] = made[2]._replace(slopes=made[2].slopes | {"rate × 30": Slope(*[float("nan")] * 3, 8, "none")})
-    return made
+    return pickle.loads(pickle.dumps(made))  # as lines come from the processes that play them
 
 
 def test_every_line_stands_with_its_controls(measured):
@@ -52,6 +53,7 @@ def test_every_line_stands_with_its_controls(measured):
     assert rows[2][9] == "–"
     assert {row[4] for row in by_row[-1].rows} == {"holds for everybody"}
     assert len(counted.rows) == len(COLUMNS)
+    assert sum(int(row[2]) for row in counted.rows) == sum(one.line.kind != LOWER for one in measured)
     assert sum(int(row[3]) for row in counted.rows) == sum(one.verdict == EVIDENCE for one in measured)
     assert {row[-1] for row in counted.rows} == {"0"}
 
@@ -63,6 +65,14 @@ def test_lines_are_kept_for_the_pages_by_row_column_and_name(measured):
     assert (line["slope"], line["verdict"]) == (0.9, "steeper")
     columns = [column for row in set(kept) - {"found", "evidence", "controls"} for column in kept[row].values()]
     assert sum(map(len, columns)) == len(measured)
+
+
+def test_bounds_are_rounded_outwards(measured):
+    own, control = slope(0.5)._replace(level=(0.4, 0.5704)), slope(0.9237)._replace(level=(1.38, 1.5))
+    slopes = {PLAYER: own} | dict.fromkeys(CONTROLS, control)
+    kept = shown([one._replace(slopes=slopes) for one in measured])
+    assert kept["OCO, convex"]["nothing known"]["C"]["level"] == 58
+    assert kept["controls"]["OCO, convex"] == {"fast": [0.92, 0.93], "above": 10, "of": 10, "least at one T": 1.3}
 
 
 def test_the_page_is_whole(measured, tmp_path):
