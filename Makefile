@@ -1,4 +1,4 @@
-# setup: the environment   demo: one game, end to end, in what of it the demo needs   test: the checks one waits for   bench: speed, as ratios
+# setup: the environment   demo: one game, end to end, in a quarter of the environment   test: the checks before every merge   bench: speed, as ratios
 # test-all: every check, also those marked slow, with coverage, and test-oldest
 # test-oldest: the tests with the JIT off, and every member compiled, on the oldest dependencies that pyproject.toml allows
 # crash: kill -9, 500 times for each store, and 300 times with windows, an outbox and a changing capacity
@@ -7,14 +7,15 @@
 # studies: the case studies, one page each under out/ (minutes)
 # table1: the paper's Table 1 with its controls, quick: fails unless every line comes out as it should (a minute or two)
 # docs: the documentation as a site, out/site/index.html; tutorials are executed, a warning is an error, every page is opened
-# figures: the numbers and pictures of README and site, measured again
+# figures: README's pictures, and flights, arrivals, clinical, queue and slice of docs/figures.json, measured again;
+#   each other part of that file names its own command
 # test-spark: the Spark adapter on Spark itself, in local mode, with Debian's Java; the other checks do without
 # test-torch: the PyTorch adapter, and losses in PyTorch and JAX, on these themselves; the other checks do without
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
-# What is never imported is never compiled to bytecode, which takes as long as all else of the set-up.
+# Without bytecode, which takes as long to compile as the rest of the set-up: Python compiles what it imports.
 INSTALL := -m pip install --quiet --no-compile --disable-pip-version-check
 # The environment and Debian's packages are set up side by side.
 READY := $(MAKE) --no-print-directory --jobs=2 setup system

@@ -1,6 +1,7 @@
-"""Write the numbers that README and site show, and the pictures drawn from them: `python -m studies figures`.
+"""Measure five parts of docs/figures.json, and draw README's pictures from one: `python -m studies figures`.
 
-The numbers are kept in docs/figures.json (`studies.numbers`), where other commands keep theirs with `--write`.
+The parts are flights, arrivals, clinical, queue and slice. Other commands keep other parts there with `--write`; each
+part names its command (`studies.numbers`).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ Tell = Callable[[str], None]
 def figures_command(
     part: Annotated[list[str] | None, typer.Argument(help=f"Parts: {', '.join(MAKE)} (default: all).")] = None,
 ) -> None:
-    """Measure the numbers of README and site again, and draw their pictures."""
+    """Measure five parts of docs/figures.json, and draw README's pictures; each other part names its own command."""
     with refusing(), quiet(), progress_lines("measuring") as tell:
         for name in part or MAKE:
             if name not in MAKE:

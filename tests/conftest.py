@@ -7,7 +7,7 @@ case's input as the argument ``given`` and its output as ``expected``.
 ``jit(only=True)`` they run compiled alone; with ``jit(slow=True)`` only ``make test-all`` compiles them. All other
 tests run with the JIT off.
 
-``@pytest.mark.slow`` is for what only ``make test-all`` waits for.
+``@pytest.mark.slow`` is for tests that only ``make test-all`` runs.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if is_compiled() and "not slow" not in config.getoption("markexpr"):
-        return  # run.sh selects by -m jit; whoever names a test on the command line gets it
+        return  # run.sh selects by -m jit; a test that the command line names runs
     reason = "slow" if is_compiled() else "only"
     left_out = {item for item in items if any(mark.kwargs.get(reason) for mark in item.iter_markers("jit"))}
     config.hook.pytest_deselected(items=list(left_out))

@@ -1,6 +1,6 @@
 #!/bin/sh
 # All checks, cheapest first, with a time for each and the memory of the largest worker at the end.
-# `sh tests/run.sh` is what one waits for. `sh tests/run.sh all` adds tests marked slow, draws more examples and
+# `sh tests/run.sh` runs before every merge. `sh tests/run.sh all` adds tests marked slow, draws more examples and
 # measures coverage, which takes half as long again where the JIT is off. `sh tests/run.sh oldest` leaves out what
 # does not depend on the versions of dependencies, and of the compiled tests all but every member once.
 # BIN is the environment's bin folder.

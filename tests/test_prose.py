@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
-from prose import LONG, avoided_in, measure, read_pages, sentences_of, syllables_of, whole, words_of
+from prose import LONG, avoided_in, main, measure, read_pages, sentences_of, syllables_of, whole, words_of
 
 OURS = read_pages()
 # Pages that most readers meet first; others are for reference, and hold formulas.
@@ -49,3 +51,15 @@ def test_sentences_are_counted_as_by_hand():
 def test_tags_are_no_prose_and_inequalities_are():
     text = "Let 0 < a hold here.\n\nSo that b > 1 holds <b>too</b>.\n\n$$\na < b\n$$\n\nAn end of it.\n"
     assert [len(words_of(one)) for one in measure("page.md", text).sentences] == [4, 5, 4]
+
+
+def test_the_command_reads_the_changelog_where_it_is_named_and_refuses_what_is_no_page(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["prose.py", "CHANGELOG.md"])
+    main()
+    assert capsys.readouterr().out.count("CHANGELOG.md") == 1
+    assert "CHANGELOG.md" not in OURS
+    for unknown in ("nowhere.md", "docs/contributing.md"):  # the second only includes another page
+        monkeypatch.setattr(sys, "argv", ["prose.py", "README.md", unknown])
+        with pytest.raises(SystemExit):
+            main()
+        assert f"no page with prose has {unknown!r} in its path" in capsys.readouterr().err

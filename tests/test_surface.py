@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import tarry
+from tarry import delays, domains, learners, losses, schedulers
 
 ROOMS = ["tarry", *(f"tarry.{name}" for name in ("delays", "domains", "game", "learners", "live", "losses", "reports"))]
 ROOMS += [
@@ -35,6 +36,31 @@ def test_every_member_file_is_exported(room):
         module = importlib.import_module(f"tarry.{room}.{info.name}")
         own = [n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__]
         assert any(name in package.__all__ for name in own), f"{room}/{info.name}.py exports nothing"
+
+
+# Games play the first of their own accord; `product` makes the second.
+UNEXPORTED = {"Given", "Product"}
+
+
+@pytest.mark.parametrize(
+    ("room", "base"),
+    [(delays, "Delays"), (domains, "Domain"), (learners, "Learner"), (losses, "Losses"), (schedulers, "Scheduler")],
+    ids=lambda given: getattr(given, "__name__", given),
+)
+def test_every_member_is_exported(room, base):
+    """Of delays the function that makes them; a class with others below it is a base, and those are the members."""
+    kind = importlib.import_module(f"{room.__name__}.base").__dict__[base]
+    for info in pkgutil.iter_modules(room.__path__):
+        module = importlib.import_module(f"{room.__name__}.{info.name}")
+        for name, made in vars(module).items():
+            is_own = isinstance(made, type) and issubclass(made, kind) and made.__module__ == module.__name__
+            if not is_own or info.name == "base" or name.startswith("_") or name in UNEXPORTED:
+                continue
+            if not any(below.__module__.startswith("tarry.") for below in made.__subclasses__()):
+                told = name.lower() if room is delays else name
+                assert told in room.__all__, (
+                    f"{name} of {info.name}.py: import it in {room.__name__}, and add it to __all__"
+                )
 
 
 def test_adapters_are_imported_by_nobody():

@@ -508,6 +508,18 @@ def test_compiled_verbs_stay_within_arrays_and_numbas_words_are_few():
     assert str(told.value).count("\n") <= 3
 
 
+@pytest.mark.jit(only=True)
+def test_a_verb_of_the_library_that_does_not_compile_is_named_like_a_users(monkeypatch):
+    class Allocating(Still):
+        def predict(self, state, directions, t, play):
+            play[0] = np.zeros(3)[0]
+
+    monkeypatch.setattr("tarry.kernel.pipeline.is_foreign", lambda file: False)
+    learner = Allocating(tarry.domains.Ball(2))
+    with pytest.raises(MemberError, match=r"Allocating.predict allocates memory, which verbs cannot"):
+        _predict.dispatcher_for(learner)(learner, State(np.zeros(2)), 3, np.zeros(2))
+
+
 def test_debug_mode_plays_the_same_game():
     ball = tarry.domains.Ball(3)
     losses = tarry.losses.Linear(tarry.losses.drifting(3, rng=1))

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tarry import losses
 from tarry.domains import Ball
 from tarry.losses import Absolute, Hinge, Huber, LeastSquares, Logistic, Quantile
+from tarry.losses.supervised import Supervised
 
 REAL = st.floats(-4, 4, allow_subnormal=False)
 REGRESSIONS = {
@@ -27,6 +29,16 @@ CLASSIFIERS = {
     "Logistic": (Logistic, lambda z, y: np.log1p(np.exp(-y * z))),
     "Hinge": (Hinge, lambda z, y: max(0.0, 1 - y * z)),
 }
+
+
+def test_every_loss_of_a_prediction_has_a_formula():
+    exported = {
+        name
+        for name in losses.__all__
+        if isinstance(made := getattr(losses, name), type) and issubclass(made, Supervised)
+    }
+    forgotten = exported ^ (REGRESSIONS.keys() | CLASSIFIERS.keys())
+    assert not forgotten, f"{forgotten}: a line for each loss of a prediction in REGRESSIONS or CLASSIFIERS"
 
 
 @pytest.mark.parametrize("name", REGRESSIONS)
@@ -69,12 +81,13 @@ def test_smoothing_is_the_dual_maximum(make, slopes, smoothing):
         assert made == pytest.approx(np.max(s * r - smoothing / 2 * s**2), abs=1e-6)
 
 
-@pytest.mark.parametrize("make", [LeastSquares, Absolute, Quantile, Huber])
-def test_bounds_are_attained_on_a_ball(make):
+@pytest.mark.parametrize("name", [*REGRESSIONS, *CLASSIFIERS])
+def test_bounds_are_attained_on_a_ball(name):
     rng = np.random.default_rng(3)
     features, labels = rng.normal(size=(6, 2)), rng.normal(size=6)
     domain = Ball(2, radius=1.3, center=[0.5, -0.2])
-    loss = make(features, labels)
+    make, _ = (REGRESSIONS | CLASSIFIERS)[name]
+    loss = make(features, np.sign(labels) if name in CLASSIFIERS else labels, ridge=0.0)
     angle = np.linspace(0, 2 * np.pi, 2000)
     rim = domain.center + 1.3 * np.column_stack((np.cos(angle), np.sin(angle)))
     values = max(loss.value(x, t) for x in rim[::4] for t in range(1, 7))

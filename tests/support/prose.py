@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 LONG = 25  # words
+CHANGELOG = "CHANGELOG.md"  # read where it is named: a list of short notes is no page
 GENERATED = (
     "docs/reference/commands.md",
     "docs/reference/http.md",
@@ -120,10 +121,11 @@ def measure(name: str, text: str) -> Page | None:
     return Page(name, tuple(sentences), len(words), sum(map(syllables_of, words))) if words else None
 
 
-def read_pages(commit: str | None = None) -> dict[str, str]:
+def read_pages(commit: str | None = None, with_changelog: bool = False) -> dict[str, str]:
     """Return all prose that readers are given, by path: as it lies here, or as of a commit."""
+    first = ["README.md", "CONTRIBUTING.md", *[CHANGELOG] * with_changelog]
     if commit is None:
-        places = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+        places = [*(ROOT / name for name in first), *(ROOT / "docs").rglob("*.md")]
         places += (ROOT / "examples" / "tutorials").glob("*.py")
         names = sorted(path.relative_to(ROOT).as_posix() for path in places)
         return {
@@ -131,7 +133,7 @@ def read_pages(commit: str | None = None) -> dict[str, str]:
             for name in names
             if name not in GENERATED and not name.startswith("docs/gallery/")
         }
-    listed = _git("ls-tree", "-r", "--name-only", commit, "README.md", "CONTRIBUTING.md", "docs", "examples/tutorials")
+    listed = _git("ls-tree", "-r", "--name-only", commit, *first, "docs", "examples/tutorials")
     names = [name for name in listed.split() if name.endswith((".md", "tutorials.py")) or "/tutorials/" in name]
     return {name: _git("show", f"{commit}:{name}") for name in names}
 
@@ -159,17 +161,25 @@ def avoided_in(text: str, *, is_script: bool = False) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pages", nargs="*", help="parts of paths (default: all)")
+    parser.add_argument("pages", nargs="*", help=f"parts of paths (default: all), or {CHANGELOG}")
     parser.add_argument("--at", help="a commit instead of the files here")
-    parser.add_argument("--worst", type=int, default=0, help="list so many of the longest sentences of each page")
+    parser.add_argument(
+        "--worst",
+        type=int,
+        default=0,
+        help=f"list so many sentences of each page, the longest, of those over {LONG} words",
+    )
     parser.add_argument("--avoided", action="store_true", help="list avoided words")
     given = parser.parse_args()
     texts = {
         name: text
-        for name, text in read_pages(given.at).items()
+        for name, text in read_pages(given.at, CHANGELOG in given.pages).items()
         if not given.pages or any(p in name for p in given.pages)
     }
     pages = [page for name, text in texts.items() if (page := measure(name, text))]
+    for part in given.pages:
+        if not any(part in page.name for page in pages):
+            parser.error(f"no page with prose has {part!r} in its path; without an argument, all pages are listed")
     sys.stdout.write(f"{'page':44} {'words':>7} {'sentences':>9} {'a sentence':>10} {'over 25':>7} {'ease':>6}\n")
     for page in [*pages, whole(pages)]:
         mean = page.words / len(page.sentences)

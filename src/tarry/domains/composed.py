@@ -14,7 +14,12 @@ from tarry.kernel import step
 
 
 class Product(Domain, init=False):
-    """The product {(x, y) : x ∈ first, y ∈ second}; :func:`product` takes more than two."""
+    """The product {(x, y) : x ∈ first, y ∈ second}; :func:`product` takes more than two.
+
+    >>> from tarry.domains import Box
+    >>> Product(Box([0.0], [3.0]), Box([0.0], [4.0])).diameter
+    5.0
+    """
 
     first: Any
     second: Any

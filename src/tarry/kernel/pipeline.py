@@ -33,7 +33,7 @@ from numba.core.typing.context import Context
 from numba.core.typing.templates import _OverloadFunctionTemplate
 from numba.core.untyped_passes import ReconstructSSA
 
-from tarry.kernel.blame import does_not_compile, is_foreign, returned_by
+from tarry.kernel.blame import does_not_compile, is_foreign, is_known, returned_by
 from tarry.kernel.lowering import StepContext, StepLower
 
 logger = logging.getLogger("tarry.compiling")
@@ -269,7 +269,7 @@ class StepCompiler(Compiler):  # type: ignore[misc]
             made = super().compile_extra(func)
             _check_returned(func.__code__, made.signature.return_type)
         except NumbaError as error:
-            if is_foreign(func.__code__.co_filename):
+            if is_foreign(func.__code__.co_filename) or is_known(func.__code__):
                 _refused.append((func.__code__, error))
             raise
         return made

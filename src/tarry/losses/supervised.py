@@ -132,6 +132,9 @@ class Logistic(Supervised, init=False):
     """The logistic loss of a linear prediction.
 
     f_t(x) = log(1 + exp(−y_t⟨φ_t, x⟩)) + (ridge/2)‖x‖²; ``labels`` are −1 and +1, or 0 and 1.
+
+    >>> round(Logistic([[1.0, 2.0]], [-1]).value([1.0, 0.0], t=1), 4)
+    1.3133
     """
 
     is_signed = True
@@ -183,6 +186,9 @@ class Absolute(Kinked, init=False):
     """The absolute error of a linear prediction.
 
     f_t(x) = |⟨φ_t, x⟩ − y_t| + (ridge/2)‖x‖², or with ``smoothing`` a smooth lower bound.
+
+    >>> Absolute([[1.0, 2.0]], [3.0]).value([1.0, 0.0], t=1)
+    2.0
     """
 
     def bend(self, z: float, y: float) -> tuple[float, float, float, float]:
@@ -193,6 +199,9 @@ class Hinge(Kinked, init=False):
     """The hinge loss of a linear prediction.
 
     f_t(x) = max(0, 1 − y_t⟨φ_t, x⟩) + (ridge/2)‖x‖², or with ``smoothing`` a smooth one; labels: −1, +1 or 0, 1.
+
+    >>> Hinge([[1.0, 2.0]], [-1]).value([1.0, 0.0], t=1)
+    2.0
     """
 
     is_signed = True

@@ -3,6 +3,12 @@
 Subclass one in a test module, say which member to check, and pytest collects its tests.
 """
 
+import pkgutil
+import sys
+
+if pytest := sys.modules.get("pytest"):  # a failing contract shows its values, as a test of one's own does
+    pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)))
+
 from tarry.testing.delays import DelaysContract, ReactingDelaysContract
 from tarry.testing.domains import DomainContract
 from tarry.testing.learners import LearnerContract

@@ -82,8 +82,11 @@ class LossContract:
             f, g = loss.value(x, t), loss.gradient(x, t)
             slack = 1e-10 * (1.0 + abs(f)) / h  # rounding of f, magnified by the quotient
             for d in (*np.eye(x.size), rng.normal(size=x.size)):
-                assert (f - loss.value(x - h * d, t)) / h - slack <= g @ d
-                assert g @ d <= (loss.value(x + h * d, t) - f) / h + slack
+                low, high = (f - loss.value(x - h * d, t)) / h - slack, (loss.value(x + h * d, t) - f) / h + slack
+                assert low <= g @ d <= high, (
+                    f"in round {t} at x = {x} the gradient's slope along {d} is {g @ d}, and the loss's own lies "
+                    f"between {low} and {high}{'; wrong sign?' if low <= -(g @ d) <= high else ''}"
+                )
 
     def test_lies_above_its_tangents(self) -> None:
         """f(z) ≥ f(x) + ⟨g, z − x⟩ + (λ/2)‖z − x‖²: convex, as strongly as stated."""
@@ -91,7 +94,11 @@ class LossContract:
         for t, x, z in self.points():
             d = z - x
             below = loss.value(x, t) + loss.gradient(x, t) @ d + loss.strong_convexity / 2 * (d @ d)
-            assert loss.value(z, t) >= below - self._slack(loss, t, x, z)
+            assert loss.value(z, t) >= below - self._slack(loss, t, x, z), (
+                f"in round {t} the value at {z} is {loss.value(z, t)}, below its tangent at x = {x}, which is {below} "
+                f"there: the gradient is wrong, or the loss is less convex than strong_convexity = "
+                f"{loss.strong_convexity} says"
+            )
 
     def test_lies_below_its_chords(self) -> None:
         loss = self.loss()
