@@ -188,6 +188,9 @@ def rate_table(told: Mapping[str, float]) -> list[str]:
 def _print_rates(given: list[tuple[Any, ...]], options: argparse.Namespace) -> None:
     for (case, *_size), found in side_by_side(measure_kernel, given, options.jobs, options.seconds):
         _tell(f"{case}, kernel", found)
+    if len(_told) < len(given):
+        print(f"{len(_told)} of {len(given)} rates: --write keeps all or none", flush=True)
+        _told.clear()
 
 
 def _tell(name: str, found: str) -> None:

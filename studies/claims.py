@@ -11,12 +11,21 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from tarry.experiments.parts import write_whole
+
 ROOT = Path(__file__).parents[1]
-TOLD = tomllib.loads((ROOT / "docs" / "claims.toml").read_text(encoding="utf-8"))
-TABLES = {name for claim in TOLD["claims"] for name in claim.get("tables", ())}
-CLAIMS = [(one["page"], claim) for one in TOLD["claims"] for key in ("shown", "tables") for claim in one.get(key, ())]
 
 Parts = dict[str, dict[str, Any]]
+MINUS = re.compile(r"(?<!\w)[-\N{MINUS SIGN}](?=\d)")
+
+
+def read_claims() -> tuple[list[tuple[str, str]], list[dict[str, Any]]]:
+    """Return pages with their claims, and what is named as no claim, as docs/claims.toml has them now."""
+    told = tomllib.loads((ROOT / "docs" / "claims.toml").read_text(encoding="utf-8"))
+    claims = [
+        (one["page"], claim) for one in told["claims"] for key in ("shown", "tables") for claim in one.get(key, ())
+    ]
+    return claims, told.get("unclaimed", [])
 
 
 class Rows(list[str]):
@@ -33,7 +42,7 @@ def with_rows(value: Any) -> Any:
     """Return a value of the file, in which lines of tables are Rows."""
     if isinstance(value, dict):
         return {key: with_rows(one) for key, one in value.items()}
-    return Rows(value) if isinstance(value, list) and str(value[0]).startswith("| ") else value
+    return Rows(value) if isinstance(value, list) and value and str(value[0]).startswith("| ") else value
 
 
 def plain(text: str) -> str:
@@ -50,8 +59,8 @@ def values_of(parts: Parts) -> dict[str, Any]:
 
 
 def shown(claim: str, values: dict[str, Any]) -> list[str]:
-    """Return what a claim shows: a text, or the lines of a table if it is the name of one."""
-    if claim in TABLES:
+    """Return what a claim shows: a text, or the lines of a table if it is the name of one, without braces."""
+    if "{" not in claim:
         return [plain(line) for line in string.Formatter().get_field(claim, (), values)[0]]
     return [plain(claim.format(**values))]
 
@@ -74,34 +83,43 @@ def rewritten(text: str, old: str, new: str) -> str:
 
     >>> rewritten("It is 4.8 %\\nnow, or \N{MINUS SIGN}2.", "is 4.8% now, or -2", "is 5.1% now, or -3")
     'It is 5.1 %\\nnow, or \N{MINUS SIGN}3.'
+
+    Where the old number has no minus sign, the new one has that of its line.
+
+    >>> rewritten("\N{MINUS SIGN}1\\n| -2 | 4.8 |", "| 4.8 |", "| -5.1 |")
+    '\N{MINUS SIGN}1\\n| -2 | -5.1 |'
     """
     (match,) = re.finditer(pattern(old), text)
-    pieces, words = list(match.groups()), new.split(" ")
-    if len(words) != len(old.split(" ")):
-        pieces = [" ".join(words)]
-    else:
-        for i, (was, word) in enumerate(zip(old.split(" "), words, strict=True)):
-            if was != word:
-                pieces[2 * i] = word.replace("%", " %") if " %" in pieces[2 * i] else word
-                if "\N{MINUS SIGN}" in text:
-                    pieces[2 * i] = re.sub(r"-(?=\d)", "\N{MINUS SIGN}", pieces[2 * i])
+    pieces, before, after = list(match.groups()), old.split(" "), new.split(" ")
+    if len(before) != len(after):
+        pieces, before, after = [match[0]], [old], [new]
+    line = text[text.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
+    for i, (was, word) in enumerate(zip(before, after, strict=True)):
+        if was != word:
+            minus = MINUS.search(pieces[2 * i]) or MINUS.search(line)
+            spaced = word.replace("%", " %") if " %" in pieces[2 * i] else word
+            pieces[2 * i] = MINUS.sub(minus[0] if minus else "-", spaced)
     return text[: match.start()] + "".join(pieces) + text[match.end() :]
 
 
 def update_pages(before: Parts, after: Parts) -> list[str]:
     """Have pages show new values in place of old ones; return what has to be changed by hand."""
-    left, old_values, new_values = list[str](), values_of(before), values_of(after)
-    for page, claim in CLAIMS:
+    left, texts, old_values, new_values = list[str](), dict[str, str](), values_of(before), values_of(after)
+    for page, claim in read_claims()[0]:
+        old: list[str] | None = None
         try:
-            old, new = shown(claim, old_values), shown(claim, new_values)
+            old = shown(claim, old_values)
+            new = shown(claim, new_values)
             if old == new:
                 continue
-            text = (ROOT / page).read_text(encoding="utf-8")
+            text = texts.get(page) or (ROOT / page).read_text(encoding="utf-8")
             for line, other in zip(old, new, strict=True):
                 text = rewritten(text, line, other) if line != other else text
-            (ROOT / page).write_text(text, encoding="utf-8")
-        except KeyError:  # a value that has not been written before
-            continue
-        except ValueError:  # other rows than before, or a text that the page does not have once
-            left.append(f"{page}: {claim}")
+            texts[page] = text
+        except (LookupError, OSError, TypeError, ValueError) as error:
+            # Other rows than before, say, or a text that the page does not have once.
+            if old is not None or not isinstance(error, KeyError):  # else a value that has not been written before
+                left.append(f"{page}: {claim}")
+    for page, text in texts.items():
+        write_whole(ROOT / page, text.encode())
     return left

@@ -5,7 +5,6 @@ Pages that show a value (`studies.claims`) are changed with it.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -17,7 +16,13 @@ from typing import Annotated, Any
 import typer
 
 from studies.claims import update_pages
+from tarry.experiments.parts import write_whole
 from tarry.reports.table import Table
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 DOCS = Path(__file__).parents[1] / "docs"
 NUMBERS = DOCS / "figures.json"
@@ -39,7 +44,7 @@ def write_numbers(part: str, command: str, values: Values, machine: str = "") ->
         # As the file will be read: JSON has no tuples.
         parts = json.loads(json.dumps(before | {part: told | ({"machine": machine} if machine else {})}))
         text = json.dumps(parts, indent=1, sort_keys=True, ensure_ascii=False)
-        NUMBERS.write_text(text + "\n", encoding="utf-8")
+        write_whole(NUMBERS, f"{text}\n".encode())
         for line in update_pages(before, parts):
             typer.echo(f"change by hand: {line}", err=True)
 
@@ -47,6 +52,9 @@ def write_numbers(part: str, command: str, values: Values, machine: str = "") ->
 @contextmanager
 def _alone() -> Iterator[None]:
     """Wait until no other command writes: two that do so at once would lose each other's numbers."""
+    if fcntl is None:
+        yield
+        return
     folder = os.open(DOCS, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
