@@ -148,6 +148,11 @@ def test_collecting_what_is_there(file, tmp_path):
     assert "several versions" in call("sweep", "collect", file).stderr
 
 
+def test_what_an_axis_replaces_is_said(file):
+    file.write_text(TINY.replace("[axes]", "[axes]\nlosses = [{type = 'Linear', rows = 'blocks'}]"))
+    assert "warning: the axis losses takes the place of losses in games.drift" in call("sweep", "plan", file).stderr
+
+
 def test_what_will_fail_is_said_before_and_after(file):
     file.write_text(TINY + "[players.coin]\nlearner = {type = 'DWFTRL', rate = 0.1}\nscheduler = 'Coin'\n")
     planned = call("sweep", "plan", file)

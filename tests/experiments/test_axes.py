@@ -88,6 +88,15 @@ def test_points_need_what_they_use_and_no_more(tmp_path):
     assert [game["delays"] for game in games(sweep)] == [{"type": "fixed", "delay": 3}, {"type": "bursts"}]
 
 
+def test_an_axis_that_takes_the_place_of_what_a_game_says_is_told(tmp_path):
+    text = "seeds = 1\naxes.delays = ['bursts']\naxes.capacity = [2]\n" + PLAYER
+    games = GAME.replace("capacity = 4", "capacity = 'axis.capacity'")
+    assert sweep_of(tmp_path, text + games).warnings == ()
+    (told,) = sweep_of(tmp_path, text + games + "delays = {type = 'fixed', delay = 3}\n").warnings
+    assert told.startswith("the axis delays takes the place of delays in games.g: ")
+    assert 'call the axis otherwise, and write "axis.NAME"' in told
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

@@ -264,6 +264,21 @@ def test_records_warn_where_numbers_mislead(caplog, monkeypatch):
     assert tarry.simulate(_game(), LEARNER).warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("scheduler", "capacity", "lost"),
+    [
+        (tarry.schedulers.Bernoulli(probability=0.02), 1, 0.3),  # few of all rounds, many of those that the coin chose
+        (tarry.schedulers.Morris(4.0), 4, 0.0),  # refuses before it tosses: many of the chosen, few of all
+    ],
+)
+def test_what_found_no_room_is_a_share_of_the_chosen(scheduler, capacity, lost):
+    record = tarry.simulate(_game(2000, capacity), tarry.Player(LEARNER, scheduler), seeds=8)
+    chosen = 1.0 - record.fates[:, 1].sum() / record.fates.sum()
+    assert 0.0 < record.refused < 0.01 < record.refused / chosen
+    assert any("of chosen rounds found no room" in text for text in record.warnings) == (lost > 0)
+    assert record.weights.mean.mean() == pytest.approx(1.0 - lost, abs=0.1)
+
+
 def test_the_learner_must_play_on_the_games_domain():
     other = tarry.learners.DWFTRL(tarry.domains.Ball(3, radius=5.0), rate=0.1)
     with pytest.raises(ValueError, match="build the learner"):

@@ -217,7 +217,15 @@ def test_status_warns_when_rounds_find_no_room(name):
     join = tarry.LabelJoin(2, scheduler=made, rng=1)
     join.decide_many([None] * 100)
     (warning,) = [text for text in join.status().warnings if "found no room" in text]
-    assert warning.startswith("98 of 100 rounds found no room")
+    assert warning.startswith("98% of chosen rounds found no room")
+
+
+def test_status_compares_refused_rounds_with_the_chosen():
+    join = tarry.LabelJoin(1, scheduler=S.Bernoulli(probability=0.005), rng=1)
+    join.decide_many([None] * 4000)
+    assert (join.status().fates["saturated"], join.status().fates["untracked"]) == (15, 3984)
+    (warning,) = [text for text in join.status().warnings if "found no room" in text]
+    assert warning.startswith("94% of chosen rounds found no room")
 
 
 def test_one_label_has_no_interval():

@@ -217,9 +217,11 @@ def test_results_while_they_come(tmp_path):
 
 @pytest.mark.slow
 def test_what_went_wrong_is_told(tmp_path):
-    seen = view(*tables({"A": 1.0}, warnings="9% of rounds found no room and are not made up for\nanother thing"))
+    seen = view(
+        *tables({"A": 1.0}, warnings="9% of chosen rounds found no room and are not made up for\nanother thing")
+    )
     assert warning_lines(seen) == [
-        "Some rounds found no room and are not made up for. Told by A (drift, C = 4) and 2 more.",
+        "Some chosen rounds found no room and are not made up for. Told by A (drift, C = 4) and 2 more.",
         "Another thing. Told by A (drift, C = 4) and 2 more.",
     ]
     story = STORY._replace(failed={"x": "no <room>"}, damaged=1, planned=12, notes=("a note",))

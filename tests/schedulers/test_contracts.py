@@ -56,6 +56,13 @@ def test_contract_can_fail():
         contract.test_tracks_pending_rounds_within_capacity()
 
 
+def test_a_contract_that_does_not_know_of_a_full_set_says_what_is_missing():
+    contract = SchedulerContract()
+    contract.scheduler, contract.seeds = schedulers.Bernoulli(probability=0.5), 50
+    with pytest.raises(AssertionError, match="refuses rounds for want of room, so give the contract saturates = True"):
+        contract.test_mean_weight()
+
+
 def test_follow_cuts_delays():
     assert follow(schedulers.VarOpt(), [9, 9], capacity=2).weight.tolist() == [1.0, 1.0]
 

@@ -146,7 +146,7 @@ def test_needs_preemption_unless_level():
     [
         (lambda: Pareto(0), "safety must be positive"),
         (lambda: Coin(np.inf), "safety must be positive"),
-        (lambda: Bernoulli(), "max_backlog or probability"),
+        (lambda: Bernoulli(), r"max_backlog or probability, .*max_backlog=game\.delays\.max_backlog, in a sweep"),
         (lambda: Bernoulli(3, probability=0.5), "not both"),
         (lambda: Bernoulli(-1), "max_backlog must be a whole number of at least 0, got -1"),
         (lambda: Bernoulli(probability=0), r"must lie in \(0, 1\]"),

@@ -208,17 +208,17 @@ def report_command(
         results = experiments.Folder(folder)
         tables = select(experiments.read_tables(folder), where or ())
         with Console(stderr=True).status("drawing") as status:
-            seen, story, again = view(*tables), tell_story(results, tables, file), None
+            seen, story, again, left_out = view(*tables), tell_story(results, tables, file), None, ""
             notes, choices = [f"Only cells with {', '.join(where)}."] if where else [], []
             if tune:
                 seen, choice, note = tuned(seen, tune)
                 notes, choices = [*notes, note], [choice]
             if replay:
                 losses = with_baselines(seen).runs
-                again, note = replay_lines(
+                again, left_out = replay_lines(
                     seen.cells, seen.runs, seen.lines, losses, lambda line: status.update(f"replaying: {line}")
                 )
-                notes += [note] if note else []
+                notes += [left_out] if left_out else []
             options = [
                 (f"--{name}", value)
                 for name, given in (("members", members), ("where", where), ("tune", tune))
@@ -235,3 +235,6 @@ def report_command(
     figures = [path for path in paths if path.parent.name == "figures"]
     if figures:
         typer.echo(f"{figures[0].parent}: {len(figures)} files")
+    if left_out:
+        again_with = f" Draw them: {command.splitlines()[-1]} --members FILE" if "--members FILE" in left_out else ""
+        typer.echo(left_out + again_with, err=True)

@@ -49,13 +49,16 @@ def plan(file: FileArgument, results: ResultsOption = None, output: FormatOption
         firsts = {f"{c.columns['game']}, {c.columns['player']}": c.content for c in reversed(sweep.cells)}
         refused = {pair: sentence for pair in reversed(firsts) if (sentence := refusal(firsts[pair]))}
     if output is Format.json:
-        typer.echo(json.dumps(found._asdict() | {"missing": found.missing, "refused": refused}, indent=2))
+        told = {"missing": found.missing, "refused": refused, "warnings": sweep.warnings}
+        typer.echo(json.dumps(found._asdict() | told, indent=2))
         return
     typer.echo(f"{sweep.name}: {counted(found.cells, 'cell')}, {found.finished} finished, {found.missing} to play")
     for key in ("game", "player", *sweep.axes):
         columns = [cell.columns if key in ("game", "player") else cell.columns["axes"] for cell in sweep.cells]
         known = list(dict.fromkeys(describe(one[key]) for one in columns if one.get(key) is not None))
         typer.echo(f"  {key}: {', '.join(known[:SHOWN])}{f', … ({len(known)})' if len(known) > SHOWN else ''}")
+    for sentence in sweep.warnings:
+        typer.echo(f"warning: {sentence}", err=True)
     for pair, sentence in refused.items():
         typer.echo(f"will fail: {pair}: {sentence}", err=True)
     typer.echo(_cost(found))

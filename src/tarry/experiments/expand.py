@@ -77,6 +77,7 @@ class Expansion:
         self._resolved: dict[tuple[Room, str], Resolved] = {}
         self._labels = {name: Labels() for name in (*GAME_PARTS, *PLAYER_KEYS)}
         self._seen: set[tuple[Room, Room, str, str]] = set()
+        self.replaced: dict[str, dict[str, None]] = {}  # by axis, the games whose own value it takes the place of
         self._said: dict[str, Key] = {}  # where each axis is said first, for sentences about it
         above: list[tuple[Key, Any]] = [((), table)]
         above += [(("blocks", number), block) for number, block in enumerate(table.blocks)]
@@ -213,6 +214,8 @@ class Expansion:
         for key in GAME_KEYS:
             if key in axes:
                 tree[key] = check_value(key, axes[key], self._axis(key), self._own)
+                if key in self._table.games[room[1]].model_fields_set and said[key] != f"{AXIS}{key}":
+                    self.replaced.setdefault(key, {})[".".join(room)] = None
             elif is_reference(said[key]):
                 tree[key] = check_value(key, tree[key], self._text.place(*room, key), self._own)
         for key in GAME_PARTS:

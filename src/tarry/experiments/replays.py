@@ -23,6 +23,7 @@ SHOWN = 120  # of these, rounds on the timeline: a slot is still a few pixels wi
 POINTS = 300  # of a curve
 AGES = 80  # of a survival curve
 LINES = 4  # players that are played
+LEFT_OUT = "the figures that play one again (comparators, tracked, timeline, survival) are left out"
 PIECES = (1, 2, 4, 8, 16, 32)
 SHORTEST = 8  # rounds of a piece
 DELAYS = "feedback itself"  # the line of the delays in the frame of survivals
@@ -72,7 +73,7 @@ def replay_lines(
     limited = runs.filter(pl.col("capacity").is_not_null())
     runs = limited if limited.height else runs
     if not runs.height:
-        return None, f"No finished game has at most {LONGEST:,} rounds: figures that play one again are left out."
+        return None, f"No finished game has at most {LONGEST:,} rounds: {LEFT_OUT}."
     # The middle one, by capacity, of the settings that most players have finished.
     found = runs.group_by("setting", maintain_order=True).agg(pl.col("line").n_unique(), pl.col("capacity").first())
     full = found.filter(pl.col("line") == pl.col("line").max()).sort("capacity", maintain_order=True)
@@ -91,7 +92,7 @@ def replay_lines(
     try:
         return _replayed(setting, seed, scene, lost, tell), ""
     except (ValueError, TypeError, OSError) as error:  # what results show does not hang on what can be played now
-        return None, f"{setting} could not be played again, so figures that need it are left out: {error}."
+        return None, f"{setting} could not be played again, so {LEFT_OUT}: {error}."
 
 
 def _replayed(

@@ -43,7 +43,7 @@ class Sweep(NamedTuple):
     """A file's cells; one that stands under two names is listed twice and run once.
 
     ``sources`` are the texts it was read from, its own and of files it includes or runs, by path. ``device`` is what it
-    is to be played on, and no part of a cell's identity.
+    is to be played on, and no part of a cell's identity. ``warnings`` say what its writer may not have meant.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Sweep(NamedTuple):
     cells: list[Cell]
     sources: dict[Path, str] = {}
     device: str = "cpu"
+    warnings: tuple[str, ...] = ()
 
     @property
     def contents(self) -> dict[str, str]:
@@ -71,11 +72,17 @@ def load_sweep(path: str | Path) -> Sweep:
 
     table, text = read_sweep(Path(path))
     own = load_members(text.members)
-    cells = list(Expansion(table, text, own).cells())
+    expansion = Expansion(table, text, own)
+    cells = list(expansion.cells())
     if not cells:
         raise ValueError(f"{text.place()}: there is nothing to run: a block names no game or no player")
     axes = list(dict.fromkeys(name for cell in cells for name in cell.columns["axes"]))
     name = table.name or Path(path).stem
     if Path(name).name != name or name in (".", ".."):
         raise ValueError(f"{text.place('name')}: must name a folder, not . or .. and without /, got {name!r}")
-    return Sweep(name, Path(path), axes, cells, text.sources | own.texts, table.device)
+    warnings = tuple(
+        f"the axis {axis} takes the place of {axis} in {', '.join(games)}: to keep what is written there, call the "
+        'axis otherwise, and write "axis.NAME" where its values belong'
+        for axis, games in expansion.replaced.items()
+    )
+    return Sweep(name, Path(path), axes, cells, text.sources | own.texts, table.device, warnings)

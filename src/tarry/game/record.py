@@ -22,7 +22,7 @@ from tarry.game.world import EVENTS, Log
 from tarry.outcomes import FATES, Certificate, Fate, Weights, counted, html_facts, number
 from tarry.rates.base import Facts
 from tarry.theory.intervals import ROUNDING, Heard, deviation, sum_interval
-from tarry.tracking import Player, Terms, restart_warnings
+from tarry.tracking import Player, Terms, restart_warnings, room_warnings
 from tarry.tracking.certificate import certificates
 from tarry.tracking.tally import (
     ARRIVED_SQUARE,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 Array = NDArray[np.float64]
-FEW_REFUSED = 0.01  # of rounds: fewer that found no room bias nothing that could be seen
 CLOSE_ENOUGH = 1e-4  # relative, of the best fixed action: regrets are read to fewer digits
 FEWEST_SEEDS = 8  # whose spread says what chance does to a mean weight
 FEWEST_HEARD = 1000  # rounds of all seeds: of fewer a rare large weight may be missing
@@ -307,12 +306,11 @@ class Record(SeedResults):
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before trusting the numbers."""
         found = list(self.assumption_warnings)
-        if self.player.scheduler.is_unbiased and self.refused > FEW_REFUSED:
-            found.append(
-                f"{self.refused:.0%} of rounds found no room and are not made up for by weights: raise the capacity, "
-                "lower the chance of tracking, or use VarOpt"
-            )
         scheduler, epochs = self.player.scheduler, self.player.epochs
+        if scheduler.is_unbiased:
+            rounds, fates = self.fates.sum(), self.fates.sum(axis=0)
+            full = self.occupancy.full.mean() * rounds
+            found += room_warnings(fates[Fate.SATURATED], fates[Fate.UNTRACKED], full, rounds)
         if self.fates[:, Fate.PREEMPTED].any() and not (scheduler.needs_preemption or epochs.needs_preemption):
             name = type(scheduler).__name__
             found.append(f"{name} drops tracked rounds, allowed or not, and does not say so: needs_preemption = True")

@@ -33,7 +33,7 @@ from tarry.theory.intervals import (
     sum_interval,
 )
 from tarry.times import PER_SECOND
-from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings
+from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings, room_warnings
 from tarry.tracking.tally import (
     DRIFT,
     LABELLED,
@@ -282,10 +282,7 @@ def _warnings(books: Books, estimate: Estimate | None) -> list[str]:
     if not scheduler.is_unbiased:
         name = type(scheduler).__name__
         found.append(f"{name} weighs nothing: sums are biased where delays and outcomes are related")
-    if fates["saturated"] > OFTEN * books.rounds:
-        problem = f"{fates['saturated']} of {books.rounds} rounds found no room and are not made up for by weights"
-        remedy = "raise the capacity, track with a lower chance where the scheduler has one, or use VarOpt"
-        found.append(f"{problem}: {remedy}")
+    found += room_warnings(fates["saturated"], fates["untracked"], books.full_rounds, books.rounds)
     seen = fates["used"] + fates["expired"]
     if seen and fates["expired"] > OFTEN * seen:
         given = "give it as the label" if books.configuration.kind == JOIN else "tell it as a value"

@@ -71,7 +71,7 @@ class Drawn(RowSource, init=False):
 
     @classmethod
     def drifting_targets(cls, dimension: int, *, rng: Any = None) -> Self:
-        """Return independent targets around a fixed one: Π(0.5v + 0.5z_t), on the unit ball."""
+        """Return independent targets Π(0.5v + 0.5z_t), on the unit ball; they do not drift, v is fixed."""
         return cls(dimension, 0.5, 0.5, 1, "ball", rng=rng)
 
     @classmethod

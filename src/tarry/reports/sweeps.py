@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -225,9 +226,8 @@ def warning_lines(view: View) -> list[str]:
     found: dict[str, dict[str, None]] = {}
     for setting, line, told in view.cells.select("setting", "line", "warnings").drop_nulls().iter_rows():
         for sentence in told.splitlines():
-            # Cells differ in the figure that this sentence begins with.
-            head, _, tail = sentence.partition(" of rounds found no room")
-            common = f"Some rounds found no room{tail}" if tail and head.endswith("%") else sentence
+            # Cells differ in the figure that this sentence begins with; those of earlier versions do not say "chosen".
+            common = re.sub(r"^\d+% of (?=(chosen )?rounds found no room)", "Some ", sentence)
             found.setdefault(common, {})[f"{line} ({setting})"] = None
     lines = []
     for sentence, places in found.items():

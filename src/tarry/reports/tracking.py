@@ -42,7 +42,12 @@ WEIGHTS = [
 OCCUPANCY = [
     Metric("tracked, share of slots", pl.col("occupancy_mean") / pl.col("capacity")),
     Metric("found the set full", pl.col("occupancy_full")),
-    Metric("found no room", pl.col("saturated") / pl.col("horizon")),
+    Metric(
+        "chosen, found no room",  # as in tarry.tracking.room_warnings
+        pl.min_horizontal(
+            pl.col("saturated") / pl.max_horizontal(1, pl.col("horizon") - pl.col("untracked")), "occupancy_full"
+        ),
+    ),
 ]
 
 

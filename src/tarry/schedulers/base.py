@@ -60,14 +60,14 @@ class Scheduler(Parameters):
 
 
 class Request(NamedTuple):
-    """What a scheduler may know about the round that asks for a slot."""
+    """What a scheduler may know about the round that asks for a slot, which is not yet counted in any field."""
 
-    t: int
+    t: int  # its number, from 1
     vacancy: int  # a free slot, or -1 when the set is full
-    tracked: int
-    capacity: int
-    pending: int  # -1 where no member of the player needs acknowledgements
-    delay: int  # -1 unless clairvoyant
+    tracked: int  # rounds that hold a slot
+    capacity: int  # slots
+    pending: int  # σ_t: earlier rounds, tracked or not, that wait; -1 where no member needs acknowledgements
+    delay: int  # of this round; -1 unless clairvoyant
     size: float = 1.0  # what the round counts for, where ``takes_sizes``; 1 for all others
 
 

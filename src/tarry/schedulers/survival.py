@@ -203,7 +203,9 @@ class Bernoulli(KeptToArrival, init=False):
 
     def __new__(cls, max_backlog: int | None = None, *, probability: float | None = None, safety: float = 8.0) -> Self:
         if (max_backlog is None) == (probability is None):
-            raise ValueError(f"give max_backlog or probability, and not both, got {max_backlog} and {probability}")
+            problem = f"give max_backlog or probability, and not both, got {max_backlog} and {probability}"
+            remedy = 'max_backlog=game.delays.max_backlog, in a sweep max_backlog = "game.max_backlog"'
+            raise ValueError(f"{problem}: the backlog of a game is {remedy}")
         if probability is not None and not 0 < probability <= 1:
             raise ArgumentError("probability", "must lie in (0, 1]", probability)
         backlog = -1 if max_backlog is None else as_int(max_backlog, "max_backlog")

@@ -223,19 +223,22 @@ class SchedulerContract:
             return
         # Halves that know nothing of the draws: a bias that cancels over all rounds shows in one of them.
         chosen = np.random.default_rng(5).random((2, self.horizon)) < 0.5
-        excess = np.zeros((self.seeds, self.horizon))
+        excess, refuses = np.zeros((self.seeds, self.horizon)), False
         for seed in range(self.seeds):
             trace = self.follow(seed)
             # A member that saturates owes a full set nothing.
             room = trace.before < (self.capacity if self.saturates and self.capacity is not None else np.inf)
             assert not trace.weight[~room].any(), f"{self._name} let a round enter a full set: leave saturates out"
             excess[seed] = trace.weight - room
+            refuses |= bool(trace.fates[Fate.SATURATED])
         for half in chosen:
             sums = excess[:, half].mean(axis=1)
             error = sums.std(ddof=1) / np.sqrt(self.seeds)
             # A half of an unbiased member is four standard errors off once in sixteen thousand seeds of the suite.
             problem = f"weights of {self._name} are biased: mean weight off by {sums.mean():.3g} ± {error:.2g}"
             remedy = "say is_unbiased = False, or, if large weights are rare, give the contract shorter delays"
+            if refuses and not self.saturates:
+                remedy = "it refuses rounds for want of room, so give the contract saturates = True"
             assert abs(sums.mean()) <= 4 * error + 1e-9, f"{problem} (standard error): {remedy}"
 
 

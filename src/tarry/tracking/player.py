@@ -122,6 +122,20 @@ def as_player(chosen: Any) -> Player:
     return chosen if isinstance(chosen, Player) else Player(chosen)
 
 
+def room_warnings(refused: int, untracked: int, full: float, rounds: int) -> list[str]:
+    """Return a sentence where rounds that found no room take more of the weight than could go unseen.
+
+    Behind a coin they take their share of the rounds that it chose. Nothing takes more than the share of rounds that
+    found the set full: less, where a scheduler refuses before it tosses its coin (Morris).
+    """
+    lost = min(refused / max(1, rounds - untracked), full / max(1, rounds))
+    if lost <= NOTICEABLE:
+        return []
+    problem = f"{lost:.0%} of chosen rounds found no room and are not made up for by weights"
+    remedy = "raise the capacity, track with a lower chance where the scheduler has one, or use VarOpt"
+    return [f"{problem}: {remedy}"]
+
+
 def restart_warnings(player: Player, mean_weight: float) -> list[str]:
     """Return what restarts did to the weights, and whether a member heeds them, in sentences."""
     if not getattr(player.epochs, "over", ""):
