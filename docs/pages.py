@@ -53,11 +53,17 @@ SUBJECTS = {
     "start/practitioner": "conversions, label",
     "start/researcher": "game, bandit, simulate",
 }
+# The gallery's note at the top of each tutorial, with which an excerpt in the search would begin.
+NOTE = re.compile(
+    r"^\.\. only:: html\n\n    \.\. note::\n        :class: sphx-glr-download-link-note\n(\n| {8}.*\n)*", re.M
+)
 TITLE = re.compile(r"^# .*$", re.M)
 
 
 def place_page(app: Any, page: str, source: list[str]) -> None:
-    """Add to a page, as Sphinx reads it, its subjects and the pages under it."""
+    """Add to a page, as Sphinx reads it, its subjects and the pages under it; take the gallery's note from it."""
+    if page.startswith("gallery/"):
+        source[0] = NOTE.sub("", source[0])
     if page in SUBJECTS:
         entries = ", ".join(f"! {subject}" for subject in SUBJECTS[page].split(", "))
         source[0] = TITLE.sub(lambda title: f"{title[0]}\n\n```{{index}} {entries}\n```\n", source[0], count=1)

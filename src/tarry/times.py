@@ -71,7 +71,8 @@ def as_length(value: Any, name: str) -> int:
     elif isinstance(value, Real) and not isinstance(value, bool):
         length = _whole(value)
     if length is None or not 0 < length < LATEST:
-        raise ArgumentError(name, "must be a positive length of time, in seconds, as a timedelta or like '30d'", value)
+        problem = "must be a positive length of time: seconds, a timedelta, or a number and a unit as in '30d'"
+        raise ArgumentError(name, f"{problem} ({', '.join([*SECONDS][::-1])})", value)
     return int(length)
 
 

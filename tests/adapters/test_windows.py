@@ -60,7 +60,9 @@ def test_river():
     assert model.advance(31 * DAY) == 2
     assert model.advance(40 * DAY) == 1
     assert [(x["a"], y, w) for x, y, w in spy.rows] == [(0, False, 1.0), (1, True, 1.0), (2, False, 1.0)]
-    assert model.advance() == 0
+    assert model.advance(90 * DAY) == 0
+    with pytest.raises(ValueError, match="decisions of this process had at=…, and this call says no at"):
+        model.learn_one({"id": 1}, True)
     at_once = for_river.LateLabels(Spy(), 8, seed=1, window="30d", missing=False, release="arrival")
     ticket = at_once.decide({"a": 1}, at="2026-01-01")
     at_once.learn_one(ticket.id, True, at="2026-01-02")

@@ -389,7 +389,7 @@ def test_reopened_copied_moved_and_deleted(new_store):
     join.rebalance()
     for wrong, words in (
         ({"shards": 4}, r"another value of shards \(3, not 4\)"),
-        ({"shards": 1}, r"another value of shards \(3, not none\)"),
+        ({"shards": 1}, r"another value of shards \(3, not None\)"),
         ({"rng": 9}, "another seed"),
         ({"memory": 300}, r"another memory \(900, not 300\)"),
     ):

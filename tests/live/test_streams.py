@@ -36,6 +36,20 @@ def test_the_order_of_time_and_labels_after_the_end():
     assert join.status().tracked == 1  # the one that is never labelled
 
 
+def test_a_column_of_any_name_has_the_ids():
+    clicks = {"click": ["a", "b", "c", "d"]}
+    (first, second), _ = stream(LOG | clicks, id="click")
+    assert (first.id, first.features, second.id) == ("c", {"age": 30}, "a")
+    assert stream(LOG | {"id": clicks["click"]}, id="id")[0] == [first, second] == stream(LOG | {"id": [*"abcd"]})[0]
+    for frame, said in (
+        (LOG, "the frame has no column 'click'"),
+        (LOG | clicks | {"id": [1, 2, 3, 4]}, "the log has a column 'id' beside 'click': rename it"),
+        (LOG | {"click": [1, 2, 1, 3]}, "rows 0 and 2 have the same id 1"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            stream(frame, id="click")
+
+
 def test_a_label_comes_after_all_decisions_up_to_its_time():
     frame = {"at": [1, 2, 3], "seen": [2, 9, 9], "label": [1, 2, 3]}
     join = tarry.LabelJoin(8, rng=1)

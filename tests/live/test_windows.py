@@ -132,6 +132,43 @@ def test_batches_have_one_moment_or_one_each(store):
     assert [(row.id, row.label) for row in join.advance(50 * DAY)] == [("a", 0), ("b", 1), ("c", 0), ("d", 0)]
 
 
+@pytest.mark.parametrize("shards", [1, 4])
+def test_the_time_of_a_log_and_the_present_do_not_mix(shards):
+    join = a_join(capacity=64, shards=shards)
+    with pytest.raises(ValueError, match="must be"):
+        join.decide(None, "a", at=DAY, size="large")  # says nothing about the calls to come
+    join.decide_many([None] * 8, ids=range(8), at=DAY)
+    for call in (
+        lambda: join.label(1, 1),
+        lambda: join.label_many([1, 2], [1, 1]),
+        lambda: join.label_many([1, 2], [1, 1], at=[DAY, None]),
+        lambda: join.decide(None, 9),
+        lambda: join.decide_many([1], ids=[9]),
+        join.advance,
+        join.due,
+    ):
+        with pytest.raises(ValueError, match=r"decisions of this process had at=…, and this call says no (at|now)"):
+            call()
+    join.label(1, 1, at=2 * DAY)
+    assert sorted(row.label or 0 for row in join.advance(40 * DAY)) == [0] * 7 + [1]
+    live = a_join(shards=shards)
+    live.decide(None, 1)
+    for call in (lambda: live.label(1, 1, at=DAY), lambda: live.decide_many([1], ids=[2], at=DAY)):
+        with pytest.raises(ValueError, match="decisions of this process had no at=…"):
+            call()
+    live.label(1, 1)
+    assert [row.label for row in live.advance(datetime.now(UTC) + timedelta(days=31))] == [1]
+
+
+def test_live_calls_may_follow_a_log():
+    join = a_join(missing=0)
+    log = {"made": [0.0, DAY], "come": [None, None], "y": [None, None]}
+    assert list(join.stream(log, decided_at="made", labelled_at="come", label="y")) == []
+    join.decide()
+    join.label(3, 1)
+    assert [row.label for row in join.advance()] == [0, 0]
+
+
 @pytest.mark.parametrize(
     ("make", "match"),
     [

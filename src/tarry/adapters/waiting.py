@@ -19,7 +19,7 @@ from tarry.live import Ticket
 from tarry.live.core import ROUNDS, Slots
 from tarry.live.label_join import new_ticket
 from tarry.live.weighing import UNBIASED, Weighing
-from tarry.live.windows import check_windowless, moment_of
+from tarry.live.windows import Clock, check_windowless, moment_of
 from tarry.outcomes import Weights
 from tarry.schedulers.base import Scheduler
 from tarry.times import AT_ARRIVAL, as_length, as_release
@@ -94,6 +94,7 @@ class Waiting:
     _size: Sizer = None
     _labels: dict[Hashable, Any] = {}  # never written to without a window
     window, _length = Window(), 0
+    _clock: Clock | None = None
     weighing = Weighing(UNBIASED, split=None)
 
     def __init__(
@@ -117,6 +118,7 @@ class Waiting:
         self._labels = {}  # of tracked ids until their windows end, and of those that the model then failed on
         self._returned: dict[Hashable, tuple[Any, float]] = {}  # payload and weight where the model failed
         self._forgotten = 0
+        self._clock = Clock()
         self._is_named: bool | None = None  # whether decisions have ids; None before the first
 
     def sizes(self, payloads: Iterable[Any]) -> list[float]:
@@ -138,7 +140,7 @@ class Waiting:
 
     def moment(self, at: Any, name: str = "at") -> int:
         """Return the moment of an event, now if it is not said; refuse one without windows."""
-        return moment_of(at, self._length, "this model", name)
+        return moment_of(at, self._length, "this model", name, self._clock)
 
     def decide(self, payload: Any, id: Hashable = None, size: float | None = None, *, at: Any = None) -> Ticket:
         """Register a decision under this id, or under its number; return its ticket, which says if it is tracked.
@@ -175,6 +177,8 @@ class Waiting:
         tracked = slot >= 0
         if window:
             slots.note(moment)
+            if self._clock is not None:
+                self._clock.note(at)
             if tracked:
                 slots.due[slot] = moment + window
         t = slots.counts[ROUNDS]

@@ -15,7 +15,6 @@ from tarry.cli.own import has_member, make_member, member_of
 from tarry.cli.stored import EPILOG, NUMBERS, Line, Sheet, as_ids, column, read_ids, read_lines, read_value
 from tarry.errors import ArgumentError
 from tarry.live import LabelJoin
-from tarry.live.batches import column as column_of
 from tarry.live.labels import UNSAID
 from tarry.live.logs import DELIVER, DROP
 from tarry.live.plain import plain
@@ -131,8 +130,6 @@ def stream(
 
     Each has three weights: unbiased (weight), over the mean so far (relative), and for steps (tempered).
     """
-    import polars as pl  # where it is used: other commands begin sooner without it
-
     with refusing():
         join = LabelJoin(
             as_capacity(capacity, unlimited),
@@ -145,15 +142,12 @@ def stream(
         frame, start, end = read_columns(log, decided, labelled, day_first, also=also, role="labelled", label=label)
         if frame[start].dtype.is_temporal():
             check_unit(window)
-        if id not in (None, "id"):
-            if "id" in frame.columns:
-                raise ValueError(f"the log has a column 'id' beside {id!r}: rename it, or leave it out with --features")
-            frame = frame.with_columns(pl.Series("id", column_of(frame, str(id)))).drop(str(id))
         if window is None and (waiting := frame[end].null_count()):
             typer.echo(f"{waiting} of {frame.height} decisions have no label, and give no row: {ADVICE}", err=True)
         at_end, unsaid = DELIVER if deliver else DROP, 0
         try:
-            for row in join.stream(frame, decided_at=start, labelled_at=end, label=label, at_end=at_end, size=size):
+            columns: dict[str, Any] = {"decided_at": start, "labelled_at": end, "label": label, "id": id, "size": size}
+            for row in join.stream(frame, at_end=at_end, **columns):
                 unsaid += row.label is None
                 typer.echo(json.dumps({**plain(row), "tempered": sum(join.steps(row))}, allow_nan=False))
             if unsaid:

@@ -134,7 +134,8 @@ def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -
             problem = f"the store holds a {was['kind']} with another {said} ({then}, not {today})"
             field = path if name == "options" else name
             change = ""
-            if was["kind"] == JOIN and field in CHANGING:
+            # A join gets no window while it lives, and loses none.
+            if was["kind"] == JOIN and field in CHANGING and not (field == WINDOW and "None" in (then, today)):
                 change = f", change it by resize({field}={today}) (tarry join resize --{field})"
             raise Mismatch(f"{problem}: open it with the same arguments{change}, or give another store or name")
 
@@ -304,7 +305,7 @@ def _parts(plain: Any) -> tuple[Any, dict[str, Any]]:
 
 def _shown(plain: Any) -> str:
     if plain is _ABSENT:
-        return "none"
+        return "None"
     if not isinstance(plain, dict):
         return repr(plain.item() if isinstance(plain, np.generic) else plain)
     if "type" in plain:

@@ -23,6 +23,7 @@ from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
 from tarry.live.outbox import Row, new_row
 from tarry.live.status import Estimate, estimate_now
 from tarry.live.stores import MAIN, POWER, Store
+from tarry.live.transactions import Turns
 from tarry.live.weighing import Weighing
 from tarry.live.windows import Clock, configuration_of, moment_of
 from tarry.outcomes import Answer
@@ -170,12 +171,14 @@ class LabelJoin(StoredObject):
         """
         work = self._tracker.open if size is None else partial(self._tracker.open, size=size)
         if self._window or at is not None:
-            return new_ticket(self._turns.change(work, id, delay, features, self._moment(at))[:3])
+            ticket = new_ticket(self._turns.change(work, id, delay, features, self._moment(at))[:3])
+            self._clock.note(at)
+            return ticket
         return new_ticket(self._turns.change(work, id, delay, features)[:3])
 
     def _moment(self, at: Any, name: str = "at") -> int:
         """Return the moment of an event in a join with windows; refuse one elsewhere."""
-        if at is not None and self._window and (self._clock.is_said or name != "at"):
+        if at is not None and self._window and self._clock.is_said is not False:
             return as_moment(at, name)  # at once: each call in Python is 2 % of a decision
         return moment_of(at, self._window, "this join", name, self._clock)
 
@@ -204,6 +207,8 @@ class LabelJoin(StoredObject):
         except ValueError:
             check_features(rows, self._tracker.items.pack)  # which names the row, if that was it
             raise
+        if opened and self._window:
+            self._clock.note(at)
         return [new_ticket(one[:3]) for one in opened]
 
     def _moments(self, at: Any, count: int) -> list[int]:
@@ -440,13 +445,15 @@ class LabelJoin(StoredObject):
         labelled_at: str,
         label: str,
         at_end: str = DROP,
+        id: str | None = None,
         size: str | None = None,
     ) -> Iterator[Row]:
         """Go through a log in the order of time and yield the rows as labels come.
 
         A label comes after all decisions up to its time; an empty time means never. Labels that come after the last
-        decision are dropped, or delivered with ``at_end="deliver"``; windows that end later likewise. A column id gives
-        the ids, ``size`` names one of sizes; that one, and the columns that are not named here, are the features.
+        decision are dropped, or delivered with ``at_end="deliver"``; windows that end later likewise. ``id`` names
+        the column of ids (default: id, if there is one), ``size`` one of sizes; that one, and the columns that are not
+        named here, are the features.
         Labels that gather need a window: else a log does not say when they are complete. A log that makes no sense
         somewhere is refused before its first decision.
         """
@@ -456,7 +463,7 @@ class LabelJoin(StoredObject):
                 "stream with a window or labels='first', or call decide, label and finish"
             )
         as_choice(at_end, "at_end", AT_END)
-        log = read_log(frame, decided_at, labelled_at, label, at_end, timed=self._window > 0)
+        log = read_log(frame, decided_at, labelled_at, label, at_end, id, timed=self._window > 0)
         check_features(log.features, self._tracker.items.pack)
         sizes: list[Any] = [None] * len(log.ids) if size is None else batches.column(frame, size)
         for i, one in enumerate(sizes if size is not None else ()):

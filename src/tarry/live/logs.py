@@ -27,14 +27,27 @@ class Log(NamedTuple):
     ids: list[Hashable]
 
 
-def read_log(frame: Any, decided_at: str, labelled_at: str, label: str, at_end: str, *, timed: bool = False) -> Log:
+def read_log(
+    frame: Any,
+    decided_at: str,
+    labelled_at: str,
+    label: str,
+    at_end: str,
+    id: str | None = None,
+    *,
+    timed: bool = False,
+) -> Log:
     """Return a log; raise ValueError if any row makes no sense."""
     if not batches.is_frame(frame):
         way = ": read the file first, for example with polars.read_csv" if isinstance(frame, (str, Path)) else ""
         raise ValueError(f"a log must be a frame or a dict of columns, got {brief(frame)}{way}")
     times, come, labels = (batches.column(frame, name) for name in (decided_at, labelled_at, label))
-    features = batches.records(frame, without=(decided_at, labelled_at, label, "id"))
-    ids: list[Hashable] = batches.as_ids(frame) if "id" in batches.names_of(frame) else [None] * len(times)
+    if id not in (None, "id") and "id" in batches.names_of(frame):
+        raise ValueError(f"the log has a column 'id' beside {id!r}: rename it, or leave it out")
+    if id is None and "id" in batches.names_of(frame):
+        id = "id"
+    features = batches.records(frame, without=(decided_at, labelled_at, label, "id" if id is None else id))
+    ids: list[Hashable] = [None] * len(times) if id is None else batches.as_ids(batches.column(frame, id))
     for i, (time, y) in enumerate(zip(times, labels, strict=True)):
         if batches.is_missing(time):
             raise ValueError(f"row {i} has no time in {decided_at!r}: every decision needs one")
@@ -42,9 +55,9 @@ def read_log(frame: Any, decided_at: str, labelled_at: str, label: str, at_end: 
             said = "no label" if batches.is_missing(y) else f"the label {brief(y)}, which is not finite"
             raise ValueError(f"row {i} has {said}: leave {labelled_at!r} empty where no label came")
     first: dict[Hashable, int] = {}
-    for i, id in enumerate(ids):
-        if id is not None and first.setdefault(id, i) != i:  # it would be taken for the first decision, repeated
-            raise ValueError(f"rows {first[id]} and {i} have the same id {id!r}: each decision needs its own")
+    for i, own in enumerate(ids):
+        if own is not None and first.setdefault(own, i) != i:  # it would be taken for the first decision, repeated
+            raise ValueError(f"rows {first[own]} and {i} have the same id {own!r}: each decision needs its own")
     try:
         order = sorted(range(len(times)), key=times.__getitem__)
         arrivals = [i for i in order if not batches.is_missing(come[i])]

@@ -143,6 +143,8 @@ class ShardedJoin(LabelJoin):
 
     def _hold(self, register: Register, shards: list[LabelJoin]) -> None:
         self._register, self._shards = register, shards
+        for shard in shards:
+            shard._clock = shards[0]._clock
         self._is_waiting = register.place is not None  # for a disk: then threads wait side by side
 
     # Calls about one id.

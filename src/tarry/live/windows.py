@@ -8,7 +8,7 @@ from tarry.checks import as_choice
 from tarry.learners import Idle
 from tarry.live.configuration import JOIN, LABELS, MISSING, OUTBOX, RELEASE, WINDOW, Configuration
 from tarry.live.labels import FIRST, RULES, UNSAID, as_json, as_missing
-from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, as_length, as_moment, as_release, now
+from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, Micros, as_length, as_moment, as_release, now
 from tarry.tracking import Player
 
 
@@ -64,8 +64,35 @@ def check_windowless(**given: tuple[Any, Any]) -> None:
             )
 
 
-def moment_of(at: Any, window: int, whose: str, name: str = "at") -> int:
-    """Return the moment of an event, now if it is not said; refuse one where there is no window."""
+class Clock:
+    """Whether decisions said when they were made: the time of a log and the present do not mix."""
+
+    is_said: bool | None = None  # None before the first decision
+
+    def check(self, at: Any, name: str = "at") -> None:
+        """Refuse a call without a moment where decisions have one, and the reverse; ``advance`` may always have one."""
+        if at is None and self.is_said:
+            raise ValueError(
+                f"decisions of this process had at=…, and this call says no {name}, so that it would be about the "
+                f"present: give {name} too, as in {name}='2026-01-31', or at in no call"
+            )
+        if at is not None and self.is_said is False and name == "at" and type(at) is not Micros:
+            raise ValueError(
+                "decisions of this process had no at=…, so that they are about the present, and this call has "
+                f"at={at!r}: leave it out, or give it to every decision too"
+            )
+
+    def note(self, at: Any) -> None:
+        """Keep in mind what the first decision said; not of a log that is streamed, which live calls may follow."""
+        if self.is_said is None and type(at) is not Micros:
+            self.is_said = at is not None
+
+
+def moment_of(at: Any, window: int, whose: str, name: str = "at", clock: Clock | None = None) -> int:
+    """Return the moment of an event, now if it is not said; refuse one where there is no window, or a mixture."""
     if window:
-        return now() if at is None else as_moment(at, name)
+        moment = now() if at is None else as_moment(at, name)
+        if clock is not None:
+            clock.check(at, name)
+        return moment
     raise ValueError(f"{whose} has no window, so a moment means nothing to it, got {at!r}: make it with a window")
