@@ -133,7 +133,7 @@ def test_batches_have_one_moment_or_one_each(store):
 
 
 @pytest.mark.parametrize("shards", [1, 4])
-def test_the_time_of_a_log_and_the_present_do_not_mix(shards):
+def test_a_log_played_by_hand_has_its_moments_in_every_call(shards):
     join = a_join(capacity=64, shards=shards)
     with pytest.raises(ValueError, match="must be"):
         join.decide(None, "a", at=DAY, size="large")  # says nothing about the calls to come
@@ -153,10 +153,7 @@ def test_the_time_of_a_log_and_the_present_do_not_mix(shards):
     assert sorted(row.label or 0 for row in join.advance(40 * DAY)) == [0] * 7 + [1]
     live = a_join(shards=shards)
     live.decide(None, 1)
-    for call in (lambda: live.label(1, 1, at=DAY), lambda: live.decide_many([1], ids=[2], at=DAY)):
-        with pytest.raises(ValueError, match="decisions of this process had no at=…"):
-            call()
-    live.label(1, 1)
+    live.label(1, 1, at=datetime.now(UTC))  # a report of a moment that has passed
     assert [row.label for row in live.advance(datetime.now(UTC) + timedelta(days=31))] == [1]
 
 

@@ -65,21 +65,16 @@ def check_windowless(**given: tuple[Any, Any]) -> None:
 
 
 class Clock:
-    """Whether decisions said when they were made: the time of a log and the present do not mix."""
+    """Whether decisions said when they were made: calls about them must then say when, too."""
 
     is_said: bool | None = None  # None before the first decision
 
     def check(self, at: Any, name: str = "at") -> None:
-        """Refuse a call without a moment where decisions have one, and the reverse; ``advance`` may always have one."""
+        """Refuse a call without a moment where decisions have one: the present may be years after a log."""
         if at is None and self.is_said:
             raise ValueError(
                 f"decisions of this process had at=…, and this call says no {name}, so that it would be about the "
                 f"present: give {name} too, as in {name}='2026-01-31', or at in no call"
-            )
-        if at is not None and self.is_said is False and name == "at" and type(at) is not Micros:
-            raise ValueError(
-                "decisions of this process had no at=…, so that they are about the present, and this call has "
-                f"at={at!r}: leave it out, or give it to every decision too"
             )
 
     def note(self, at: Any) -> None:
@@ -89,7 +84,7 @@ class Clock:
 
 
 def moment_of(at: Any, window: int, whose: str, name: str = "at", clock: Clock | None = None) -> int:
-    """Return the moment of an event, now if it is not said; refuse one where there is no window, or a mixture."""
+    """Return the moment of an event, now if it is not said; refuse one where there is no window."""
     if window:
         moment = now() if at is None else as_moment(at, name)
         if clock is not None:
