@@ -172,13 +172,14 @@ class LabelJoin(StoredObject):
         work = self._tracker.open if size is None else partial(self._tracker.open, size=size)
         if self._window or at is not None:
             ticket = new_ticket(self._turns.change(work, id, delay, features, self._moment(at))[:3])
-            self._clock.note(at)
+            if not self._clock.is_said:
+                self._clock.note(at)
             return ticket
         return new_ticket(self._turns.change(work, id, delay, features)[:3])
 
     def _moment(self, at: Any, name: str = "at") -> int:
         """Return the moment of an event in a join with windows; refuse one elsewhere."""
-        if at is not None and self._window and self._clock.is_said is not False:
+        if at is not None and self._window:
             return as_moment(at, name)  # at once: each call in Python is 2 % of a decision
         return moment_of(at, self._window, "this join", name, self._clock)
 

@@ -67,27 +67,27 @@ def check_windowless(**given: tuple[Any, Any]) -> None:
 class Clock:
     """Whether decisions said when they were made: calls about them must then say when, too."""
 
-    is_said: bool | None = None  # None before the first decision
+    is_said = False
 
-    def check(self, at: Any, name: str = "at") -> None:
+    def check(self, name: str = "at") -> None:
         """Refuse a call without a moment where decisions have one: the present may be years after a log."""
-        if at is None and self.is_said:
+        if self.is_said:
             raise ValueError(
                 f"decisions of this process had at=…, and this call says no {name}, so that it would be about the "
                 f"present: give {name} too, as in {name}='2026-01-31', or at in no call"
             )
 
     def note(self, at: Any) -> None:
-        """Keep in mind what the first decision said; not of a log that is streamed, which live calls may follow."""
-        if self.is_said is None and type(at) is not Micros:
-            self.is_said = at is not None
+        """Keep in mind that a decision had a moment; not of a log that is streamed, which live calls may follow."""
+        self.is_said |= at is not None and type(at) is not Micros
 
 
 def moment_of(at: Any, window: int, whose: str, name: str = "at", clock: Clock | None = None) -> int:
     """Return the moment of an event, now if it is not said; refuse one where there is no window."""
     if window:
-        moment = now() if at is None else as_moment(at, name)
+        if at is not None:
+            return as_moment(at, name)
         if clock is not None:
-            clock.check(at, name)
-        return moment
+            clock.check(name)
+        return now()
     raise ValueError(f"{whose} has no window, so a moment means nothing to it, got {at!r}: make it with a window")
