@@ -47,6 +47,8 @@ def complaints_about(browser: Browser, path: Path, folder: Path) -> list[str]:
                 if (over := sight.page.evaluate(WIDER)) > 0:
                     found.append(f"{over} pixels too wide at {width}, {scheme}")
                 found += [f"picture missing, {scheme}: {source}" for source in sight.page.evaluate(MISSING)]
+        if sight.page.query_selector(".sphx-glr-download-link-note"):
+            found.append("begins with the gallery's note, and so would its excerpt in the search")
         found += sight.complaints
         inside = folder.resolve().as_uri()
         found += [f"asks for {url}" for url in sight.requests if not url.startswith((inside, "data:", "blob:"))]
