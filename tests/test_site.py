@@ -109,7 +109,7 @@ def test_a_tutorial_begins_with_its_title():
     """As the gallery writes it; tests/support/site_check.py looks at the built pages."""
     from pages import place_page
 
-    note = ".. only:: html\n\n    .. note::\n        :class: sphx-glr-download-link-note\n\n        :ref:`Go to the end`\n\n"
+    note = ".. only:: html\n\n    .. note::\n        :class: sphx-glr-download-link-note\n\n        Go to the end\n\n"
     source = [f"{note}.. _sphx_glr_gallery_01.py:\n\nConversions\n===========\n"]
     place_page(None, "gallery/01", source)
     assert source == [".. _sphx_glr_gallery_01.py:\n\nConversions\n===========\n"]
