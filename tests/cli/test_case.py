@@ -70,6 +70,7 @@ def test_features_are_named(log, tmp_path):
         ([], "Features: age, shop, since. Left out, since they name rows or hold lists: order."),
         (["--id", "order"], "Features: age, shop, since."),
         (["--features", "shop, age"], "Features: shop, age."),
+        (["--features", "shop", "--features", "age"], "Features: shop, age."),
     ):
         done = call("case", path, "--label", "bought", "--window", "20d", *FEW, *said)
         assert done.exit_code == 0, done.output

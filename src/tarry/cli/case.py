@@ -10,7 +10,7 @@ import typer
 
 from tarry.cases import MODELS, compare_log
 from tarry.cases.compare import SHARE
-from tarry.cli.console import Format, FormatOption, progress_lines, refusing, screen, telling_of_compiling
+from tarry.cli.console import Format, FormatOption, columns_of, progress_lines, refusing, screen, telling_of_compiling
 from tarry.errors import ArgumentError
 from tarry.reports.cases import case_table, save_case
 
@@ -24,8 +24,10 @@ def case_command(
         typer.Option("--labelled", "--feedback", help="Column of label times, empty for never (default: by its name)."),
     ] = None,
     features: Annotated[
-        str | None,
-        typer.Option(help="Columns of features: a,b,c (default: all others but those that name their rows)."),
+        list[str] | None,
+        typer.Option(
+            help="Columns of features: a,b,c, or repeat the option (default: all others but those that name their rows)."
+        ),
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="Column of ids, which is no feature.")] = None,
     window: Annotated[
@@ -54,7 +56,7 @@ def case_command(
             raise ValueError(f"a page is written as .html, got {page.name!r}")
         if capacity and len(capacity) > 1:
             raise ArgumentError("capacity", "is given more than once", ", ".join(capacity), "run a case for each")
-        named = None if features is None else [name.strip() for name in features.split(",")]
+        named = columns_of(features)
         with progress_lines("streaming") as tell, telling_of_compiling(tell):
             made = compare_log(
                 log,

@@ -153,3 +153,12 @@ def engine_warnings() -> Iterator[None]:
         yield
     finally:
         logger.removeHandler(handler)
+
+
+def columns_of(given: list[str] | None) -> list[str] | None:
+    """Return the columns that an option names, in a list by commas or by the option repeated.
+
+    >>> columns_of(["price, shop", "age"])
+    ['price', 'shop', 'age']
+    """
+    return None if given is None else [name.strip() for one in given for name in one.split(",")]

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tarry.cli import stored
-from tarry.cli.console import refusing
+from tarry.cli.console import columns_of, refusing
 from tarry.cli.own import has_member, make_member, member_of
 from tarry.cli.stored import EPILOG, NUMBERS, Line, Sheet, as_ids, column, read_ids, read_lines, read_value
 from tarry.errors import ArgumentError
@@ -113,7 +113,9 @@ def stream(
         ),
     ] = None,
     label: Annotated[str, typer.Option(help="Column of labels.")] = "label",
-    features: Annotated[str | None, typer.Option(help="Columns of features: a,b,c (default: all others).")] = None,
+    features: Annotated[
+        list[str] | None, typer.Option(help="Columns of features: a,b,c, or repeat the option (default: all others).")
+    ] = None,
     id: Annotated[str | None, typer.Option("--id", help="Column of ids (default: decisions are numbered).")] = None,
     size: Annotated[str | None, typer.Option(help="Column of what decisions count for.")] = None,
     capacity: CapacityOption = None,
@@ -137,7 +139,7 @@ def stream(
             rng=seed,
             **window_rules(window, missing, release),
         )
-        named = None if features is None else [name.strip() for name in features.split(",")]
+        named = columns_of(features)
         also = None if named is None else [label, *named, *(name for name in (id, size) if name is not None)]
         frame, start, end = read_columns(log, decided, labelled, day_first, also=also, role="labelled", label=label)
         if frame[start].dtype.is_temporal():
