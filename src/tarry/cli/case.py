@@ -26,7 +26,7 @@ def case_command(
     features: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns of features: a,b,c, or repeat the option (default: all others but those that name their rows)."
+            help="Columns of features: a,b,c, or repeat it (default: all others but those that name their rows)."
         ),
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="Column of ids, which is no feature.")] = None,
