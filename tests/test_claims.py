@@ -193,6 +193,7 @@ def test_every_part_has_its_command_and_day():
         assert re.match(r"(WRITE_NUMBERS=1 .*)?python -m (studies|benchmarks|pytest)", part["command"])
         assert "--write" in part["command"] or "WRITE_NUMBERS=1" in part["command"] or name in MAKE
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", part["date"])
+        assert part.keys() <= {"command", "date", "values", "machine"}, "as write_numbers leaves it, not by hand"
         assert part.get("machine") or not part["command"].startswith("python -m benchmarks ")
 
 
