@@ -12,6 +12,7 @@ import pytest
 
 from examples import DOMAINS, LEARNERS, LOSSES, SCHEDULERS
 from tarry import delays
+from tarry.outcomes import WITHOUT_WEIGHTS
 
 ROOT = Path(__file__).parents[1]
 PLACES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
@@ -19,7 +20,8 @@ PLACES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("
 MADE = {f"reference/{name}.md" for name in ("commands", "http", "settings", "errors")} | {"gallery/index.rst"}
 NAMED = {path.relative_to(ROOT).as_posix().removeprefix("docs/"): path for path in PLACES}
 PAGES = {name: path.read_text(encoding="utf-8") for name, path in NAMED.items() if name not in MADE}
-
+# Pages that say where policies without weights err.
+WEIGHTLESS = ["planning.md"]
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 TUTORIALS = sorted((ROOT / "examples" / "tutorials").glob("*.py"))
@@ -61,6 +63,11 @@ def test_links_lead_somewhere(page):
         assert not target or (ROOT / path).exists(), target
         if anchor:
             assert anchor in anchors(PAGES[inside]), f"{inside}#{anchor}"
+
+
+@pytest.mark.parametrize("page", WEIGHTLESS)
+def test_a_page_says_of_policies_without_weights_what_tables_say(page):
+    assert WITHOUT_WEIGHTS in " ".join(PAGES[page].split()).lower()
 
 
 def test_docs_show_the_plan_of_the_example():

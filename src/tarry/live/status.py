@@ -21,7 +21,7 @@ from tarry.live.configuration import JOIN, RELEASE, WINDOW, encode
 from tarry.live.core import Slots
 from tarry.live.encoding import Unreadable, encode_payload, plain_id
 from tarry.live.tracker import RECENT, Tracker
-from tarry.outcomes import Certificate, Weights
+from tarry.outcomes import WITHOUT_WEIGHTS, Certificate, Weights
 from tarry.schedulers.base import arrive
 from tarry.theory.intervals import (
     ROUNDING,
@@ -281,7 +281,7 @@ def _warnings(books: Books, estimate: Estimate | None) -> list[str]:
     found = []
     if not scheduler.is_unbiased:
         name = type(scheduler).__name__
-        found.append(f"{name} weighs nothing: sums are biased where delays and outcomes are related")
+        found.append(f"{name} weighs nothing: {WITHOUT_WEIGHTS}")
     found += room_warnings(fates["saturated"], fates["untracked"], books.full_rounds, books.rounds)
     seen = fates["used"] + fates["expired"]
     if seen and fates["expired"] > OFTEN * seen:

@@ -53,7 +53,7 @@ def _effective(plan: Plan) -> Any:
         axis=alt.Axis(values=[c for c in slots if c & (c - 1) == 0] or slots, format=",d", grid=False),
     )
     y = alt.Y("effective:Q", title="share", axis=alt.Axis(format="%", tickCount=5), scale=alt.Scale(domain=[0, 1]))
-    star = "" if all(f.is_unbiased for f in plan.figures) else " (* unweighted, hence biased)"
+    star = "" if all(f.is_unbiased for f in plan.figures) else " (* unweighted)"
     title = f"Effective sample size, as a share of unlimited tracking{star}"
     base = alt.Chart(data_of(rows), title=alt.TitleParams(title, frame="group"))
     naive = "indexof(datum.group, '*') > 0"

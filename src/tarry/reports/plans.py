@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tarry.outcomes import DASH
+from tarry.outcomes import DASH, WITHOUT_WEIGHTS
 from tarry.planning import Plan
 from tarry.planning.bounds import Bound
 from tarry.planning.measure import Figures
@@ -13,7 +13,7 @@ from tarry.reports.page import Page, save_page
 from tarry.reports.style import Figure, captions, figure
 from tarry.reports.table import Table, moment
 
-STAR = "* unweighted, hence biased: not noisy, but wrong on average where delays and outcomes are related."
+STAR = f"* unweighted: {WITHOUT_WEIGHTS}."
 NOT_OFFERED = "– not offered at so few (or so many) slots: see docs/planning.md."
 SUFFIXES = (".svg", ".png", ".html")
 
