@@ -14,8 +14,8 @@ HOLD = 5.0
 HORIZON = 100_000
 CAPACITY = 64
 DELAY = 100
-STATED = ("TsallisFTRL", "DFTBL", "GOLD", "Differences", "FullAdaGrad")
-"""Only stated: two nested Newton searches a round, pools by block, a pool by age, k + 1 values, a matrix's root."""
+STATED = ("TsallisFTRL", "DFTBL", "GOLD", "Differences")
+"""Only stated: two nested Newton searches a round, pools by block, a pool by age, k + 1 values."""
 
 
 def _against_dwftrl(name: str, quick: bool) -> Figure:

@@ -14,8 +14,8 @@ LEAST = {Simplex: 2, Product: 3}
 """Fewer make no choice, or no product of two."""
 COSTLY = {"Differences", "Mahalanobis", "Product", "Ridge", "TsallisFTRL"}
 """A round costs O(k²), or two nested searches: a hundred dimensions, not a thousand."""
-COSTLIEST = {"FullAdaGrad": 12, "ONS": 30}
-"""A round costs O(k³), or O(k²) for each turn of a projection."""
+COSTLIEST = {"ONS": 30}
+"""A round costs O(k²) for each turn of a projection."""
 FIRST = first_of_each(LEARNERS, lambda example: type(example.learner())).values()
 
 

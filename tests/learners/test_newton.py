@@ -1,19 +1,17 @@
-"""ONS, AdaGrad with its full matrix and by coordinate, FTL over a window: transcriptions, bounds in many dimensions."""
+"""ONS and AdaGrad by coordinate: transcriptions, bounds in many dimensions."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.linalg import sqrtm
 from scipy.optimize import minimize
 
 import tarry
 from tarry.delays import array
 from tarry.domains import Ball, Box, Ellipsoid, Simplex
 from tarry.errors import ArgumentError
-from tarry.learners import FTL, OGD, ONS, AdaGrad, FTRLProximal, FullAdaGrad, WindowFTL
-from tarry.learners.base import absorb, allocate
-from tarry.learners.newton import make_diagonal, nearest_by
+from tarry.learners import OGD, ONS, AdaGrad, FTRLProximal
+from tarry.learners.newton import nearest_by
 from tarry.losses import LeastSquares, Linear, Logistic
 
 K, T = 3, 40
@@ -80,19 +78,6 @@ def test_a_point_of_the_domain_is_its_own_nearest():
     np.testing.assert_array_equal(point, free)
 
 
-@pytest.mark.parametrize("k", [1, 2, 5, 12])
-def test_rotations_find_eigenvalues_and_axes(k):
-    rng, total, turned, axes = np.random.default_rng(k), np.zeros((k, k)), np.zeros((k, k)), np.eye(k)
-    for _ in range(3 * k):  # as they come: one direction after another
-        v = rng.normal(size=k) * rng.choice([1e-3, 1.0, 100.0])
-        total += np.outer(v, v)
-        along = axes.T @ v
-        turned += np.outer(along, along)
-        make_diagonal(turned, axes)
-        np.testing.assert_allclose((axes * np.diag(turned)) @ axes.T, total, atol=1e-12 * np.trace(total))
-        np.testing.assert_allclose(axes.T @ axes, np.eye(k), atol=1e-12)
-
-
 def arrivals():
     """Rounds in the order in which they are absorbed, by round of arrival."""
     rounds = np.arange(T)
@@ -117,21 +102,6 @@ def test_newton_steps_are_as_written(where):
             x = tarry.domains.nearest(domain, x)
 
 
-@pytest.mark.filterwarnings("ignore:Values in x were outside bounds")
-@pytest.mark.parametrize("where", ["ball", "simplex"])
-def test_full_steps_are_as_written(where):
-    domain, total, x = DOMAINS[where], np.zeros((K, K)), np.array(DOMAINS[where].center)
-    found = plays(FullAdaGrad(domain, scale=0.4, floor=0.01))
-    for t, news in enumerate(arrivals()):
-        np.testing.assert_allclose(found[t], x, atol=2e-5)
-        for s in news:
-            v = WEIGHTS[s] * ROWS[s]
-            total = total + np.outer(v, v)
-            root = np.real(sqrtm(total + 1e-4 * np.eye(K)))
-            x = solved(domain, root, x - 0.4 * np.linalg.solve(root, v))
-            x = tarry.domains.nearest(domain, x)
-
-
 @pytest.mark.parametrize("overlap", [0.0, 1.0])
 def test_steps_by_coordinate_are_as_written(overlap):
     domain = DOMAINS["box"]
@@ -146,13 +116,6 @@ def test_steps_by_coordinate_are_as_written(overlap):
             level = level + v**2 + 2 * overlap * np.abs(v) * meanwhile
             x = np.clip(x - np.array([0.2, 0.3, 0.4]) * v / np.sqrt(level), domain.lower, domain.upper)
             heard.append(s)
-
-
-def test_along_axes_the_full_matrix_is_that_of_coordinates():
-    rows = np.eye(K)[RNG.integers(0, K, T)] * RNG.normal(size=(T, 1))
-    box = DOMAINS["box"]
-    full, apart = (plays(one, Linear(rows)) for one in (FullAdaGrad(box, scale=0.3, floor=1e-9), AdaGrad(box, 0.3)))
-    np.testing.assert_allclose(full, apart, atol=1e-6)
 
 
 def test_in_one_dimension_newton_is_descent_with_counted_curvature():
@@ -203,18 +166,6 @@ def test_the_bound_of_delayed_adagrad_by_coordinate(seed, longest):
     assert record.regret[0] <= np.sqrt(2) * np.sum((box.upper - box.lower) * np.sqrt(level))
 
 
-@pytest.mark.parametrize("where", DOMAINS)
-@pytest.mark.parametrize("seed", range(2))
-def test_the_bound_of_the_full_matrix(seed, where):
-    rng = np.random.default_rng(seed)
-    rows = rng.normal(size=(150, K)) @ definite(30.0, seed=seed)
-    game = late_game(DOMAINS[where], Linear(rows), seed, 0)
-    learner = FullAdaGrad(DOMAINS[where])
-    record = tarry.simulate(game, learner, keep_rounds=True)
-    trace = np.trace(np.real(sqrtm(rows.T @ rows)))
-    assert record.regret[0] <= np.sqrt(2) * DOMAINS[where].diameter * (trace + K * learner.floor)
-
-
 @pytest.mark.parametrize("longest", [0, 2, 6])
 @pytest.mark.parametrize("kind", ["least squares", "logistic"])
 def test_the_bound_of_newton_steps_for_exp_concave_losses(kind, longest):
@@ -242,44 +193,6 @@ def test_the_bound_of_newton_steps_for_exp_concave_losses(kind, longest):
     assert record.regret[0] <= c * e * across**2 / 2 + K / (2 * c) * more * np.log(1 + steep**2 * 300 / (K * e))
 
 
-# A window
-
-
-def test_a_window_follows_its_last_feedbacks():
-    ball, window = Ball(K, 2.0), 5
-    found = plays(WindowFTL(ball, 0.8, window))
-    x, heard = np.zeros(K), []
-    for t, news in enumerate(arrivals()):
-        np.testing.assert_allclose(found[t], x, atol=1e-12)
-        heard += [(WEIGHTS[s], found[s] - ROWS[s] / 0.8) for s in news]
-        if heard:
-            last = heard[-window:]
-            x = tarry.domains.nearest(ball, sum(w * y for w, y in last) / sum(w for w, _ in last))
-
-
-def test_a_window_of_all_rounds_is_ftl():
-    np.testing.assert_allclose(plays(WindowFTL(Ball(K), 0.8, T)), plays(FTL(Ball(K), 0.8)), atol=1e-12)
-
-
-def test_a_window_follows_a_minimum_that_jumps():
-    targets = np.where(np.arange(400)[:, None] < 200, 0.8, -0.8) * np.ones((400, 1))
-    game = tarry.Game(Ball(1), tarry.losses.Quadratic(targets), tarry.delays.fixed(horizon=400, delay=3))
-    moving, all_of_them = (
-        tarry.simulate(game, one, comparator=targets).regret[0]
-        for one in (WindowFTL(Ball(1), 1.0, 10), FTL(Ball(1), 1.0))
-    )
-    assert 0 < moving < all_of_them / 10
-
-
-def test_a_huge_gradient_leaves_no_trace_in_a_window():
-    """Added and taken away, 1e17 would leave sums that know nothing of the rest."""
-    learner, told = WindowFTL(Ball(1), 1.0, 3), (-1e17, 1.0, 2.0, 3.0, 4.0, 5.0)
-    state = allocate(learner, 1)
-    for s, g in enumerate(told, 1):
-        absorb(learner, state, None, 0, s, 1.0, np.array([g]))
-    assert (state.sums[0], state.mass[0]) == (-12.0, 3.0)
-
-
 @pytest.mark.parametrize(
     ("make", "error", "sentence"),
     [
@@ -290,8 +203,6 @@ def test_a_huge_gradient_leaves_no_trace_in_a_window():
         (lambda: AdaGrad.delayed(Box([0.0, 0.0], 1.0), 0.0, 3), ArgumentError, "gradient_bound must be positive"),
         (lambda: ONS(Ball(2), 0.0, 1.0), ValueError, "curvature must be positive"),
         (lambda: ONS.exp_concave(Ball(2), 1.0, 0.0), ValueError, "gradient_bound must be positive"),
-        (lambda: FullAdaGrad(Ball(2), scale=0.0), ValueError, "scale must be positive"),
-        (lambda: WindowFTL(Ball(2), 1.0, 0), ValueError, "window must be a whole number of at least 1"),
     ],
 )
 def test_refusals(make, error, sentence):

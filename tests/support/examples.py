@@ -44,14 +44,12 @@ from tarry.learners import (
     EntropicFTRL,
     Exp3,
     FTRLProximal,
-    FullAdaGrad,
     Interleaving,
     Mahalanobis,
     OnePoint,
     Ridge,
     TsallisFTRL,
     TwoPoint,
-    WindowFTL,
 )
 from tarry.rates import Anytime, BanditRadius, BanditRate, BestOfBoth, Power, Sequence, inverse_time
 
@@ -128,11 +126,8 @@ LEARNERS = {
     "DOGD, anytime rate": Example(DOGD, 2, lambda k: {"domain": Ball(k), "rate": Anytime(2.0, 1.0)}),
     "DOGDSC": Example(DOGDSC, 2, lambda k: {"domain": box(k), "strong_convexity": 0.5}),
     "FTL": Example(FTL, 2, lambda k: {"domain": box(k), "strong_convexity": 0.5}),
-    "WindowFTL": Example(WindowFTL, 2, lambda k: {"domain": box(k), "strong_convexity": 0.5, "window": 3}),
     "ONS": Example(ONS, 3, lambda k: {"domain": Ball(k), "curvature": 0.5, "floor": 0.2}),
     "ONS, box": Example(ONS, 2, lambda k: {"domain": box(k), "curvature": 0.5, "floor": 0.2}),
-    "FullAdaGrad": Example(FullAdaGrad, 3, lambda k: {"domain": Ball(k)}),
-    "FullAdaGrad, simplex": Example(FullAdaGrad, 3, lambda k: {"domain": Simplex(k)}),
     "AdaGrad": Example(AdaGrad, 2, lambda k: {"domain": box(k), "scale": 0.5}),
     "AdaGrad.delayed": Example(AdaGrad.delayed, 2, lambda k: {"domain": box(k), "gradient_bound": 1.0, "max_delay": 8}),
     "SOLID, descent": Example(SOLID, 3, lambda k: {"base": OGD(Ball(k), rate=Power(1.0, 0.5))}),

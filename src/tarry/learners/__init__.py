@@ -9,8 +9,8 @@ from tarry.learners.dwftrl import DWFTRL, Adaptive
 from tarry.learners.entropic_ftrl import EntropicFTRL
 from tarry.learners.experts import DORM, DUB, AdaHedgeD, DORMPlus
 from tarry.learners.from_values import Differences, OnePoint, TwoPoint
-from tarry.learners.ftl import FPL, FTL, Ridge, WindowFTL
-from tarry.learners.newton import ONS, FullAdaGrad
+from tarry.learners.ftl import FPL, FTL, Ridge
+from tarry.learners.newton import ONS
 from tarry.learners.norms import Euclidean, Mahalanobis
 from tarry.learners.optimistic import ODFTRL
 from tarry.learners.per_coordinate import AdaGrad, AdaptiveRevision, FTRLProximal
@@ -19,7 +19,7 @@ from tarry.learners.reductions import BOLD, SOLID, Interleaving
 
 # By what learners are told: gradients, gradients over experts, values or examples; then wrappers and norms.
 __all__ = ["DOGD", "DOGDSC", "DWFTRL", "FPL", "FTL", "ODFTRL", "OGD", "SOLO", "AdaDelay", "AdaFTRL", "Adaptive"]
-__all__ += ["ONS", "AdaGrad", "AdaptiveRevision", "FTRLProximal", "FullAdaGrad", "WindowFTL"]
+__all__ += ["ONS", "AdaGrad", "AdaptiveRevision", "FTRLProximal"]
 __all__ += ["DORM", "DUB", "AdaHedgeD", "DORMPlus", "EntropicFTRL"]
 __all__ += ["DFTBL", "DWFTBL", "GOLD", "Differences", "Exp3", "OnePoint", "Ridge", "TsallisFTRL", "TwoPoint"]
 __all__ += ["BOLD", "SOLID", "Euclidean", "Idle", "Interleaving", "Mahalanobis"]

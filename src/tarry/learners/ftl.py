@@ -1,4 +1,4 @@
-"""Leaders without a rate: FTL and WindowFTL of quadratics, Ridge of examples, FPL of linear costs, perturbed once."""
+"""Leaders without a rate: FTL of quadratics, Ridge of examples, FPL of linear costs, perturbed once."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 
-from tarry.checks import Count, Positive, as_int, as_positive
+from tarry.checks import Positive, as_int, as_positive
 from tarry.domains import Ball, Box, Domain, Ellipsoid, Product, Shift, Simplex, project
 from tarry.domains.base import as_domain
-from tarry.kernel import KW_ONLY, step, verb, verb_with_default
+from tarry.kernel import KW_ONLY, verb, verb_with_default
 from tarry.kernel.keyed import uniform_at
 from tarry.learners import states
-from tarry.learners.base import EXAMPLE, GRADIENT, Directions, Learner, RecordedDirections, Starting, restart
+from tarry.learners.base import EXAMPLE, GRADIENT, Directions, Learner, RecordedDirections, Starting
 from tarry.learners.states import AnyDomain, AnyPoint, Array, Integer, Number, Vector, VectorBySlot
 from tarry.rates.base import Facts, warn_if_less_convex
 
@@ -77,98 +77,6 @@ class FTL(Starting):
         for i in range(state.point.size):
             state.point[i] = (state.anchor[i] - state.total[i] / self.strong_convexity) / state.mass[0]
         project(self.domain, state.point, state.scratch)
-
-
-class WindowState(NamedTuple):
-    """Hold ``sums`` = Σ w_s y_s, ``mass`` = Σ w_s over the window, whose w_s and y_s = x_s − g_s/λ stand in a ring."""
-
-    point: Vector
-    sums: Vector
-    mass: Number
-    weights: Array
-    targets: Array
-    heard: Integer
-    scratch: Vector
-    plays: VectorBySlot
-
-
-class WindowFTL(Starting):
-    """Follow the leader of the last ``window`` feedbacks, for λ-strongly convex losses whose minimum moves.
-
-        x = argmin_x Σ w_s ( ⟨g_s, x⟩ + (λ/2) |x − x_s|² )    over the last n that have arrived
-
-    :class:`FTL` forgets nothing, so that it is the better one where the minimum stays. It states no regret: against a
-    fixed action that of a window grows with T. Memory is n(k + 1) numbers beside the play of each tracked round.
-
-    >>> from tarry.domains import Ball
-    >>> from tarry.learners.base import absorb, advance, allocate
-    >>> learner = WindowFTL(Ball(1, radius=9.0), strong_convexity=1.0, window=2)
-    >>> state = allocate(learner, 1)
-    >>> for s in (1, 2, 3):
-    ...     absorb(learner, state, None, 0, s, 1.0, np.array([-float(s)]))  # played at 0: minima at 1, 2 and 3
-    >>> advance(learner, state, 3, -1)
-    >>> state.point.tolist()
-    [2.5]
-    """
-
-    domain: AnyDomain
-    strong_convexity: Positive
-    window: Count
-    _: KW_ONLY
-    start: AnyPoint = None
-
-    def doubts(self, facts: Facts) -> Iterator[str]:
-        return warn_if_less_convex(self, facts, "DOGD or DWFTRL")
-
-    def allocate(self, slots: int) -> WindowState:
-        k, n = int(self.dimension), int(self.window)
-        ring = {"weights": np.zeros(n), "targets": np.zeros((n, k)), "heard": np.zeros(1, np.int64)}
-        sums = {"point": np.zeros(k), "sums": np.zeros(k), "mass": np.zeros(1)}
-        state = WindowState(**sums, **ring, scratch=np.zeros(k), plays=np.zeros((slots, k)))
-        restart(self, state, 1, 0.0)
-        return state
-
-    def restart(self, state: WindowState, t: int, magnitude: float) -> None:
-        states.show_point(self.start, state.point)
-        states.clear(state.sums)
-        states.clear(state.mass)
-        states.clear(state.weights)
-        state.heard[0] = 0
-
-    def enter(self, state: WindowState, slot: int, t: int) -> None:
-        states.keep_play(state.point, state.plays, slot)
-
-    def absorb(
-        self, state: WindowState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-    ) -> None:
-        at = state.heard[0] % state.weights.size
-        out, state.weights[at] = state.weights[at], weight
-        state.mass[0] += weight - out
-        for i in range(feedback.size):
-            target = state.plays[slot, i] - feedback[i] / self.strong_convexity
-            state.sums[i] += weight * target - (out * state.targets[at, i] if out > 0.0 else 0.0)
-            state.targets[at, i] = target
-        state.heard[0] += 1
-        if at == state.weights.size - 1:
-            add_window(state)
-
-    def advance(self, state: WindowState, t: int, pending: float) -> None:
-        if state.heard[0] == 0:
-            return  # nothing has come: the start stands
-        for i in range(state.point.size):
-            state.point[i] = state.sums[i] / state.mass[0]
-        project(self.domain, state.point, state.scratch)
-
-
-@step
-def add_window(state: WindowState) -> None:
-    """Add the window up anew, once in a window: what was added and taken away leaves its rounding behind."""
-    states.clear(state.sums)
-    states.clear(state.mass)
-    for n in range(state.weights.size):
-        state.mass[0] += state.weights[n]
-        for i in range(state.sums.size):
-            state.sums[i] += state.weights[n] * state.targets[n, i]
 
 
 class RidgeState(NamedTuple):

@@ -1,4 +1,4 @@
-"""Steps in a norm that follows the gradients: the online Newton step (ONS), and AdaGrad with its full matrix."""
+"""The online Newton step: steps in a norm that follows the gradients."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ Room = Annotated[np.ndarray, (3, "k")]  # for ``nearest_by``
 
 TURNS = 500  # of a projection: some twenty, warm from the last play; a stop for matrices without a condition
 STILL = 1e-12  # a move, relative to the point, that ends a projection
-SWEEPS = 20  # of rotations: one or two, since the matrix changes little from one feedback to the next
-ROUND = 1e-30  # squares off the diagonal, relative to those on it: rounding
 
 
 @step
@@ -140,116 +138,3 @@ class ONS(Starting):
             largest = max(largest, row)  # no eigenvalue exceeds the largest sum of a row
             state.free[i] = state.point[i] - gain / self.curvature * u[i]
         nearest_by(self.domain, state.matrix, largest, state.free, state.point, state.room)
-
-
-class FullState(NamedTuple):
-    """Hold ``turned`` = QᵀGQ, nearly diagonal, ``axes`` = Q, ``matrix`` = H, ``roots`` its eigenvalues."""
-
-    point: Vector
-    turned: Matrix
-    axes: Matrix
-    matrix: Matrix
-    roots: Vector
-    free: Vector
-    room: Room
-
-
-class FullAdaGrad(Starting):
-    """AdaGrad with its full matrix, a step per feedback; ``scale`` is η, by default D/√2, ``floor`` is δ.
-
-        G ← G + v vᵀ,   H = (δ²I + G)^½,   x ← Π_H( x − η H⁻¹ v ),   v = w_s g_s
-
-    Π_H is the nearest point in the norm of H. Nothing late, the regret is at most (D²/(2η) + η)(tr G^½ + kδ): √2·D for
-    the default η, and tr G^½ ≤ √(k Σ|v|²). With delays nothing is proved. O(k³) a feedback, for the root: k is small.
-    Duchi, Hazan, Singer, *Adaptive Subgradient Methods for Online Learning and Stochastic Optimization*, JMLR 12, 2011.
-
-    >>> from tarry.domains import Ball
-    >>> round(FullAdaGrad(Ball(3)).scale, 4)
-    1.4142
-    """
-
-    domain: AnyDomain
-    _: KW_ONLY
-    scale: float = None  # type: ignore[assignment]  # ``complete`` finds one
-    floor: Positive = 1e-6
-    start: AnyPoint = None
-
-    state = FullState
-
-    @classmethod
-    def complete(cls, fields: dict[str, Any]) -> None:
-        super().complete(fields)
-        scale, across = fields["scale"], fields["domain"].diameter
-        fields["scale"] = as_positive(across / sqrt(2.0) if scale is None else scale, "scale")
-
-    def restart(self, state: FullState, t: int, magnitude: float) -> None:
-        states.show_point(self.start, state.point)
-        for i in range(state.point.size):
-            for j in range(state.point.size):
-                state.turned[i, j] = 0.0
-                state.axes[i, j] = 0.0
-            state.axes[i, i] = 1.0
-
-    def absorb(
-        self, state: FullState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
-    ) -> None:
-        k, along, largest = state.point.size, state.room[0], 0.0
-        turn(state.axes, weight, feedback, along)
-        for i in range(k):
-            for j in range(k):
-                state.turned[i, j] += along[i] * along[j]
-        make_diagonal(state.turned, state.axes)
-        turn(state.axes, weight, feedback, along)
-        for i in range(k):
-            state.roots[i] = sqrt(self.floor * self.floor + max(0.0, state.turned[i, i]))
-            largest = max(largest, state.roots[i])
-            along[i] /= state.roots[i]
-        for i in range(k):
-            state.free[i] = state.point[i]
-            for n in range(k):
-                state.free[i] -= self.scale * state.axes[i, n] * along[n]
-            for j in range(k):
-                state.matrix[i, j] = 0.0
-                for n in range(k):
-                    state.matrix[i, j] += state.axes[i, n] * state.roots[n] * state.axes[j, n]
-        nearest_by(self.domain, state.matrix, largest, state.free, state.point, state.room)
-
-
-@step
-def turn(axes: Array, weight: float, vector: Array, out: Array) -> None:
-    """Write the coordinates of weight · vector along the axes, which are columns."""
-    for n in range(out.size):
-        out[n] = 0.0
-        for i in range(out.size):
-            out[n] += axes[i, n] * (weight * vector[i])
-
-
-@step
-def make_diagonal(turned: Array, axes: Array) -> None:
-    """Rotate until ``turned`` is diagonal up to rounding; ``axes`` turn with it (Jacobi's method)."""
-    k = turned.shape[0]
-    for _ in range(SWEEPS):
-        off, on = 0.0, 0.0
-        for i in range(k):
-            on += turned[i, i] * turned[i, i]
-            for j in range(i):
-                off += turned[i, j] * turned[i, j]
-        if off <= ROUND * on:
-            return
-        for p in range(k - 1):
-            for q in range(p + 1, k):
-                across = turned[p, q]
-                if across * across > ROUND * on / (k * k):
-                    # The smaller of two angles: its tangent solves t² + 2θt − 1 = 0.
-                    theta = (turned[q, q] - turned[p, p]) / (2.0 * across)
-                    tangent = (1.0 if theta >= 0.0 else -1.0) / (abs(theta) + sqrt(1.0 + theta * theta))
-                    cosine = 1.0 / sqrt(1.0 + tangent * tangent)
-                    sine = tangent * cosine
-                    for i in range(k):
-                        a, b = turned[i, p], turned[i, q]
-                        turned[i, p], turned[i, q] = cosine * a - sine * b, sine * a + cosine * b
-                    for i in range(k):
-                        a, b = turned[p, i], turned[q, i]
-                        turned[p, i], turned[q, i] = cosine * a - sine * b, sine * a + cosine * b
-                        a, b = axes[i, p], axes[i, q]
-                        axes[i, p], axes[i, q] = cosine * a - sine * b, sine * a + cosine * b

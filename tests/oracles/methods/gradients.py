@@ -23,7 +23,6 @@ from tarry.learners import (
     Adaptive,
     AdaptiveRevision,
     FTRLProximal,
-    FullAdaGrad,
     Interleaving,
 )
 from tarry.rates import Anytime, inverse_time
@@ -216,13 +215,6 @@ GRADIENTS: dict[str, Method] = {
         of_adagrad,
         Tight(4096, length=8),
         stage=boxed,
-    ),
-    "FullAdaGrad": Method(
-        lambda game: FullAdaGrad(game.domain),
-        root_alone,
-        lambda game, record: of_adagrad(game, record) + sqrt(2) * game.domain.diameter * 1e-6,
-        Tight(4096, run=64),
-        **PROMPT,
     ),
     "ODFTRL.tuned": Method(
         lambda game: ODFTRL.tuned(game.domain, gradient_bound=steepness(game), **sizes_of(game)),
