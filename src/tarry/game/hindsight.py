@@ -20,7 +20,7 @@ from functools import partial
 from hashlib import sha256
 from math import inf, isclose, isnan, nan
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -32,7 +32,18 @@ from tarry.game.descent import Projection, Sample, Turn, Vector, descend, differ
 from tarry.game.interior import planes, write_bends
 from tarry.kernel import entry
 from tarry.kernel.kept import Kept
-from tarry.losses.base import Listed, fetch, gradient, is_changed, is_table, shape_of, support, value
+from tarry.losses.base import (
+    Listed,
+    Losses,
+    RowSource,
+    fetch,
+    gradient,
+    is_changed,
+    is_table,
+    shape_of,
+    support,
+    value,
+)
 from tarry.losses.custom import Batched
 from tarry.losses.drawn import in_table
 from tarry.losses.supervised import Kinked, Supervised, bend, curve, predict_label
@@ -164,12 +175,77 @@ def check_path(domain: Any, path: Vector, name: str) -> None:
         raise ArgumentError(name, problem, remedy="project every action with tarry.domains.base.nearest")
 
 
+class _WeightedRows(RowSource):
+    """Rows with the weight of their round as a last entry."""
+
+    rows: Any
+    weights: np.ndarray
+
+    @property
+    def width(self) -> int:
+        return int(self.rows.width) + 1
+
+    def fetch(self, t: int, row: Vector) -> None:
+        fetch(self.rows, t, row[: row.size - 1])
+        row[row.size - 1] = self.weights[t - 1]
+
+
+class _Weighted(Losses):
+    """The losses w_t f_t of a weighted game; they are searched and never played."""
+
+    rows: Any
+    losses: Any
+
+    @property
+    def dimension(self) -> int:
+        return int(self.losses.dimension)
+
+    @property
+    def strong_convexity(self) -> float:
+        return float(self.losses.strong_convexity * self.rows.weights.mean())  # of their mean, all that is asked
+
+    @property
+    def has_kink(self) -> bool:  # type: ignore[override]
+        return bool(getattr(self.losses, "has_kink", False))
+
+    def smoothed(self, smoothing: float) -> Self:
+        return self.make(self.rows, self.losses.smoothed(smoothing))
+
+    def support(self, row: Vector, x: Vector, height: float) -> float:
+        weight = row[row.size - 1]
+        return weight * support(self.losses, row[: row.size - 1], x, height / weight) if weight > 0.0 else 0.0
+
+
+@value.on(_Weighted)
+def _weighted_value(loss: _Weighted, row: Vector, x: Vector) -> float:
+    return row[row.size - 1] * value(loss.losses, row[: row.size - 1], x)  # type: ignore[no-any-return]
+
+
+@gradient.on(_Weighted)
+def _weighted_gradient(loss: _Weighted, row: Vector, x: Vector, out: Vector) -> None:
+    gradient(loss.losses, row[: row.size - 1], x, out)
+    for i in range(out.size):
+        out[i] *= row[row.size - 1]
+
+
+def weighted_comparator(game: Any) -> Comparator:
+    """Return the best fixed action of the losses w_t f_t of a weighted game, and its loss over all rounds."""
+    losses = in_table(game.losses, game.horizon)
+    weighted = _Weighted.make(_WeightedRows.make(losses.rows, game.weights), losses)
+    found = _in_closed_form(game.domain, losses, game.horizon, lambda: False, game.weights)
+    if found is None:
+        best = minimise(game.domain, weighted, game.horizon)
+        found = best.point, best.gap
+    point = np.ascontiguousarray(found[0])
+    return Comparator(point, losses_up_to(weighted, point, np.array([game.horizon])), found[1])
+
+
 def comparator(
     domain: Any, losses: Any, horizon: int, rounds: np.ndarray, stopped: Callable[[], bool] = lambda: False
 ) -> Comparator:
     """Return the best fixed action of rounds 1..horizon, and its losses up to each of ``rounds``."""
     losses = in_table(losses, horizon)
-    found = _in_closed_form(domain, losses, horizon, stopped)
+    found = _in_closed_form(domain, losses, horizon, stopped, np.ones(0))
     if found is None:
         best = minimise(domain, losses, horizon, stopped)
         found = best.point, best.gap
@@ -188,7 +264,7 @@ def compile_passes(game: Any) -> None:
     x, rounds, total = np.zeros(losses.dimension), np.ones(1, np.int64), np.zeros(1)
     _losses_at.dispatcher_for(losses)(losses, x[np.newaxis], row, 1, 0, rounds, total, total)
     if shape_of(losses) is not None:
-        _sum_rows.dispatcher_for(losses)(losses.rows, 1, 0, row, row)
+        _sum_rows.dispatcher_for(losses)(losses.rows, np.ones(0), 1, 0, row, row)
         return
     project_rows.dispatcher_for(game.domain)(game.domain, np.zeros((0, x.size)), x)
     _sum_losses.dispatcher_for(losses)(losses, 1, 0, 1, x, row, x, x, total)
@@ -210,16 +286,19 @@ def losses_up_to(losses: Any, x: Vector, rounds: np.ndarray, stopped: Callable[[
     return out
 
 
-def _in_closed_form(domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool]) -> tuple[Vector, float] | None:
-    """Return the minimiser of (c/2)·T·‖x‖² + b⟨Σ rows, x⟩ and its gap, if the losses sum to that."""
+def _in_closed_form(
+    domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool], weights: Vector
+) -> tuple[Vector, float] | None:
+    """Return the minimiser of (c/2)·Σ w·‖x‖² + b⟨Σ w·rows, x⟩ and its gap, if the losses sum to that; no weights: 1."""
     shape = shape_of(losses)
     if shape is None:
         return None
     row, total = np.zeros(losses.rows.width), np.zeros(losses.rows.width)
     add = _sum_rows.dispatcher_for(losses)
     for first, last in blocks(horizon, stopped):
-        add(losses.rows, first, last, row, total)
-    curvature, slope = horizon * shape[0], shape[1] * total[: losses.dimension]
+        add(losses.rows, weights, first, last, row, total)
+    mass = float(weights.sum()) if weights.size else horizon
+    curvature, slope = mass * shape[0], shape[1] * total[: losses.dimension]
     if curvature == 0.0:
         corner = domain.linear_minimiser(slope)
         return None if corner is None else (corner, 0.0)
@@ -243,11 +322,12 @@ def heed(stopped: Callable[[], bool]) -> None:
 
 
 @entry
-def _sum_rows(rows: Any, first: int, last: int, row: Vector, out: Vector) -> None:
+def _sum_rows(rows: Any, weights: Vector, first: int, last: int, row: Vector, out: Vector) -> None:
     for t in range(first, last + 1):
         fetch(rows, t, row)
+        weight = weights[t - 1] if weights.size else 1.0
         for i in range(row.size):
-            out[i] += row[i]
+            out[i] += weight * row[i]
 
 
 @entry

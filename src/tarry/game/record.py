@@ -16,7 +16,7 @@ from tarry.delays.base import Backlog
 from tarry.domains.base import as_array
 from tarry.errors import ArgumentError
 from tarry.game.grants import assumption_warnings
-from tarry.game.hindsight import Comparator, check_path, losses_up_to
+from tarry.game.hindsight import Comparator, check_path, losses_up_to, weighted_comparator
 from tarry.game.run import Played
 from tarry.game.world import EVENTS, Log
 from tarry.outcomes import FATES, Certificate, Fate, Weights, counted, html_facts, number
@@ -195,6 +195,9 @@ class Record(SeedResults):
     played: str  # "compiled", "in Python" (a short game, or a member that is not compiled) or "on a GPU"
     has_one_game: bool = True  # all seeds have met the same game, and differ by the player's draws alone
     reacts: bool = False  # losses or delays have followed the plays
+    total_held: Array  # Σ h_t, h_t the weight that has not arrived when round t begins; NaN where sums may differ
+    weighted_loss: Array  # Σ w_t f_t(x_t) of a weighted game
+    _weighted_games: list[Any]  # of the seeds, where games are weighted
 
     @classmethod
     def of(cls, played: list[Played]) -> Record:
@@ -221,6 +224,9 @@ class Record(SeedResults):
             met_delays=[one.run.game.delays.summary() for one in played] if played[0].waits.size else None,
             has_one_game=len({id(one.run.game) for one in played}) == 1,
             reacts=bool(played[0].rows.size or played[0].waits.size),
+            total_held=_rows(played, "held") if run.player.scheduler.conserves_weight else np.full(len(regret), np.nan),
+            weighted_loss=_rows(played, "weighted"),
+            _weighted_games=[one.run.game for one in played for _ in one.seeds if hasattr(one.run.game, "weights")],
             **cls.books(played),
         )
 
@@ -231,6 +237,27 @@ class Record(SeedResults):
         for terms, sums, rates, rounds in self._books:
             found += [None] * len(sums) if terms is None else certificates(terms, sums, rates, rounds)
         return found
+
+    @cached_property
+    def weighted_regret(self) -> Array:
+        """R^w = Σ w_t (f_t(x_t) − f_t(u)) of a :class:`tarry.WeightedGame`, u the best fixed action for it, per seed.
+
+        ``regret`` and ``loss`` leave the weights out. The search for u runs when this is first asked for.
+        """
+        if not self._weighted_games:
+            raise ValueError("only a WeightedGame has a weighted regret: record.regret is that of this game")
+        games = {id(game): game for game in self._weighted_games}
+        best = {key: weighted_comparator(game).losses[-1] for key, game in games.items()}
+        return np.asarray(self.weighted_loss - [best[id(game)] for game in self._weighted_games])
+
+    @property
+    def weighted_bound(self) -> Array:
+        """The bound on ``weighted_regret`` of the paper's Theorems 2 and 3, their constants tightened; NaN without one.
+
+        It holds on every path, from values in expectation over the directions. At the rate 1/(λt) the first sum of the
+        theorems, which depends on u, stands with the most that it can be.
+        """
+        return np.array([np.nan if one is None else one.full_bound for one in self.certificates])
 
     @property
     def bounds_regret(self) -> NDArray[np.bool_]:

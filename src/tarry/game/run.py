@@ -87,6 +87,8 @@ class Played(NamedTuple):
     plays: np.ndarray
     rows: np.ndarray  # the losses' rows and the delays as they were met, where they react
     waits: np.ndarray
+    weighted: np.ndarray  # losses times the weights of a weighted game
+    held: np.ndarray  # Σ h_t of what rounds found not arrived
     best: Comparator | None = None
     is_on_gpu: bool = False
 
@@ -228,7 +230,7 @@ class Run(NamedTuple):
         kept = [part[rows] for part in (*books[:3], books.strays, books.sized)]
         kept += [curve[:, :, LOSS], curve[:, -1, RATE], state.play[rows]]
         foe = buffers.world.reactions
-        kept += [foe.rows[rows], foe.waits[rows]]
+        kept += [foe.rows[rows], foe.waits[rows], buffers.world.loss[rows, 1], buffers.world.held[rows, 1]]
         return Played._make((self, seeds, logs[rows], bounds, *map(np.array, kept), None, False))
 
     def refuse_if_large(self, nodes: int, cells: int) -> None:

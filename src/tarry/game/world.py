@@ -15,10 +15,10 @@ from tarry.kernel.wheel import expect, has_room, origin_of, slot_of, take_next, 
 from tarry.kernel.words import read
 from tarry.learners.base import closing_rate, query
 from tarry.losses.base import face, fetch, gradient_in, row_in, see, value_in
-from tarry.schedulers.base import held
+from tarry.schedulers.base import given_weight, held
 from tarry.tracking import Draws, Player, State
 from tarry.tracking.table import RELEASED
-from tarry.tracking.tally import SUMS
+from tarry.tracking.tally import SUMS, held_before
 
 Array = np.ndarray
 
@@ -46,8 +46,8 @@ class World(NamedTuple):
     wheel: Any  # arrivals to come: a Wheel, a Line or a SlotQueue
     row: np.ndarray  # scratch for one row of data
     feedback: np.ndarray  # by slot, what a tracked round will tell
-    loss: np.ndarray  # the sum so far
-    held: np.ndarray  # the weight that the scheduler holds, or -1
+    loss: np.ndarray  # the sum so far; the same times the weights, where these are fixed before play
+    held: np.ndarray  # the weight that the scheduler holds, or -1; the sum of what rounds found not arrived
     curve: np.ndarray  # by checkpoint: LOSS, RATE, BOOKS
     reached: np.ndarray  # the number of checkpoints
     context: np.ndarray  # scratch for one context
@@ -79,8 +79,8 @@ def make_world(
         wheel=queue,
         row=np.zeros(width),
         feedback=np.zeros((slots, feedback)),
-        loss=np.zeros(1),
-        held=np.zeros(1),
+        loss=np.zeros(2),
+        held=np.zeros(2),
         curve=np.zeros(curve),
         reached=np.zeros(1, np.int64),
         context=np.zeros(context),
@@ -342,6 +342,7 @@ def play_rounds(
                 disclosed = min(delay(delays, t), end - t)
                 note(log, t, DELAY, t, float(disclosed))
             size = size_in(sizes, t)
+            world.held[1] += held_before(state.tally, t)
             slot = begin(player, setting, draws, state, t, disclosed, size, context_in(contexts, t, world.context))
             is_heard = slot >= 0 or setting.hears != 0
             wait = decide(delays, foe.delays, t, state.play, slot, state.table.rounds, foe.waits, is_heard)
@@ -352,6 +353,9 @@ def play_rounds(
                 return
         loss = suffer(kind, player, draws, losses, t, world.row, state.play)
         total += loss
+        weight = given_weight(player.scheduler, t)
+        if weight > 0.0:
+            world.loss[1] += weight * loss
         if t & _CHECKED == 0 and (stop[0] != 0 or not abs(total) < np.inf):
             break
         note_round(log, t, slot, state.play, loss, state.table)

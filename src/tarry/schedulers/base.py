@@ -47,8 +47,8 @@ class Scheduler(Parameters):
     recorded_draws: ClassVar[tuple[str, ...]] = ("uniforms",)
 
     def __init_subclass__(cls) -> None:
-        verbs = (allocate, without_unused, expired, admit, arrive, withholds, renew, held, threshold, shrink, resettle)
-        register_methods(cls, verbs)
+        verbs = (allocate, without_unused, expired, admit, arrive, withholds, renew, held, given_weight, threshold)
+        register_methods(cls, (*verbs, shrink, resettle))
         # Also of a user's that inherits from one of ours, and may name slots otherwise.
         is_ours = cls.__module__.startswith("tarry.")
         names_slots.on(cls)(_as_tested if is_ours else _as_users)
@@ -161,6 +161,12 @@ def renew(scheduler: Scheduler, state: Any, magnitude: float) -> None:
 @verb_with_default
 def held(scheduler: Scheduler, state: Any) -> float:
     """Return the total weight of tracked rounds where arrived + held = rounds on every path, else -1 (the default)."""
+    return -1.0
+
+
+@verb_with_default
+def given_weight(scheduler: Scheduler, t: int) -> float:
+    """Return the weight of round t where it is fixed before play, else -1 (the default)."""
     return -1.0
 
 

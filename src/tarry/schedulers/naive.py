@@ -64,6 +64,9 @@ class Given(Unweighted):
     def arrive(self, state: np.ndarray, slot: int, s: int, t: int) -> float:
         return self.weights[s - 1]
 
+    def given_weight(self, t: int) -> float:
+        return self.weights[t - 1]
+
 
 class DropNewest(Unweighted):
     """Track while there is room, with weight 1. Biased against busy hours: a baseline only."""

@@ -1,0 +1,161 @@
+"""The weighted regret of the paper's Figure 2, against a transcription of the figure that shares nothing with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tarry
+from tarry.game import world
+
+RADIUS, CURVATURE = 1.0, 0.5
+
+
+def _figure_2(kind, rows, delays, weights, rates):
+    """Play DW-FTRL by the paper's formula; return Σ w_t f_t(x_t), and the right side of Theorem 2 with G = 1."""
+    horizon, k = rows.shape
+    plays, gradients, loss = [np.zeros(k)], [], 0.0
+    for t in range(horizon):
+        x = plays[t]
+        if kind == "linear":
+            value, slope = rows[t] @ x, rows[t]
+        elif kind == "absolute":
+            value, slope = abs(x[0] - rows[t, 0]), np.sign(x - rows[t])
+        else:
+            value, slope = CURVATURE / 2 * np.sum((x - rows[t]) ** 2), CURVATURE * (x - rows[t])
+        gradients.append(slope)
+        loss += weights[t] * value
+        total, mass = np.zeros(k), np.zeros(k)
+        for s in range(t + 1):
+            if s + delays[s] <= t:
+                total += weights[s] * gradients[s]
+            mass += (1 / rates[s] - (1 / rates[s - 1] if s else 0.0)) * plays[s]
+        y = rates[t] * (mass - total)
+        plays.append(y / max(1.0, np.linalg.norm(y) / RADIUS))
+    right = (2 * RADIUS) ** 2 / (2 * rates[-1])
+    for t in range(horizon):
+        pending = sum(weights[s] for s in range(t) if t <= s + delays[s])
+        right += rates[max(t - 1, 0)] * (weights[t] ** 2 + weights[t] * pending)
+    return loss, right
+
+
+def _least(kind, rows, weights):
+    """The least Σ w_t f_t(u): in closed form, or at a breakpoint."""
+    if kind == "linear":
+        return -RADIUS * np.linalg.norm(weights @ rows)
+    if kind == "absolute":
+        points = np.concatenate((np.clip(rows[:, 0], -RADIUS, RADIUS), [-RADIUS, RADIUS]))
+        return min(float(weights @ np.abs(u - rows[:, 0])) for u in points)
+    center = weights @ rows / max(weights.sum(), 1e-300)
+    u = center / max(1.0, np.linalg.norm(center) / RADIUS)
+    return float(CURVATURE / 2 * weights @ np.sum((u - rows) ** 2, axis=1))
+
+
+def _game(seed, kind):
+    rng = np.random.default_rng(seed)
+    horizon, k = int(rng.integers(1, 30)), 1 if kind == "absolute" else int(rng.integers(1, 4))
+    delays = tarry.delays.array(rng.integers(0, horizon, horizon))
+    weights = np.where(rng.random(horizon) < 0.4, 0.0, rng.exponential(2.0, horizon))
+    rows = rng.normal(size=(horizon, k))
+    rows *= (RADIUS / np.maximum(1.0, np.linalg.norm(rows, axis=1)))[:, None]
+    made = {
+        "linear": lambda: tarry.losses.Linear(rows),
+        "absolute": lambda: tarry.losses.Absolute(np.ones((horizon, 1)), rows[:, 0]),
+        "quadratic": lambda: tarry.losses.Quadratic(rows, strong_convexity=CURVATURE),
+    }[kind]()
+    return tarry.WeightedGame(tarry.domains.Ball(k), made, delays, weights), rows
+
+
+def _record(game, rates):
+    return tarry.simulate(game, tarry.learners.DWFTRL(game.domain, rate=rates))
+
+
+@pytest.mark.parametrize("kind", ["linear", "absolute", "quadratic"])
+def test_two_hundred_random_games(kind, monkeypatch):
+    unlike = 0
+    for seed in range(200 if kind == "linear" else 70):
+        game, rows = _game(seed, kind)
+        rates = np.minimum.accumulate(np.random.default_rng(seed).uniform(0.05, 1.0, game.horizon))
+        record = _record(game, rates)
+        loss, right = _figure_2(kind, rows, game.delays.values, game.weights, rates)
+        expected = loss - _least(kind, rows, game.weights)
+        slack = 1e-6 if kind == "absolute" else 1e-12  # a kink's best action has a gap
+        assert record.weighted_loss[0] == pytest.approx(loss, rel=1e-12, abs=1e-12)
+        assert record.weighted_regret[0] == pytest.approx(expected, rel=slack, abs=slack * max(1.0, abs(loss)))
+        assert expected <= record.weighted_bound[0] + 1e-9
+        if kind != "quadratic":  # there gradients are shorter than 1 and the library knows it
+            assert record.weighted_bound[0] <= right + 1e-9
+        unlike += abs(record.regret[0] - expected) > 1e-6
+    assert unlike > 60  # the plain regret is another number
+    monkeypatch.setattr(world, "given_weight", lambda scheduler, t: 1.0)
+    planted = _record(game, rates).weighted_loss[0]
+    assert abs(planted - loss) > 1e-3  # weights left out are seen
+
+
+def test_strongly_convex_games_and_their_rate():
+    for seed in range(70):
+        game, rows = _game(seed, "quadratic")
+        record = _record(game, tarry.rates.inverse_time(CURVATURE))
+        rates = 1 / (CURVATURE * np.arange(1, game.horizon + 1))
+        loss, _ = _figure_2("quadratic", rows, game.delays.values, game.weights, rates)
+        expected = loss - _least("quadratic", rows, game.weights)
+        assert record.weighted_regret[0] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert expected <= record.weighted_bound[0] + 1e-9
+        assert record.weighted_bound[0] >= record.bound[0]
+
+
+def test_values_are_bounded_in_the_mean():
+    game, rows = _game(7, "linear")
+    valued = tarry.WeightedGame(game.domain, game.losses, game.delays, game.weights, feedback="value")
+    learner = tarry.learners.DWFTBL(game.domain, rate=0.02, smoothing=0.5)
+    record = tarry.simulate(valued, learner, seeds=100, keep_rounds=True)
+    for seed in (0, 99):
+        loss = float(game.weights @ np.sum(record.plays(seed) * rows, axis=1))
+        expected = loss - _least("linear", rows, game.weights)
+        assert record.weighted_regret[seed] == pytest.approx(expected, rel=1e-12)
+    assert record.weighted_regret.mean() <= record.weighted_bound.mean()
+
+
+def test_alternating_signs():
+    """Weights 2, 0, 2, 0 … make of rows ±1 a game in one direction, which the plain regret cannot see."""
+    rows, weights = np.tile([[1.0], [-1.0]], (1000, 1)), np.tile([2.0, 0.0], 1000)
+    game = tarry.WeightedGame(
+        tarry.domains.Ball(1), tarry.losses.Linear(rows), tarry.delays.fixed(horizon=2000, delay=3), weights
+    )
+    record = _record(game, tarry.rates.Anytime(2.0, 1.0))
+    assert abs(record.regret[0]) < 1e-9
+    assert record.weighted_regret[0] == pytest.approx(4.33, abs=0.005)
+
+
+def test_only_a_weighted_game_has_it():
+    game = tarry.Game(tarry.domains.Ball(1), tarry.losses.Linear([[1.0]]), tarry.delays.fixed(horizon=1, delay=0))
+    with pytest.raises(ValueError, match="only a WeightedGame has a weighted regret"):
+        _ = _record(game, 0.1).weighted_regret
+
+
+@pytest.mark.jit(only=True)
+@pytest.mark.parametrize("kind", ["linear", "absolute"])
+def test_compiled(kind):
+    game, rows = _game(11, kind)
+    rates = np.full(game.horizon, 0.2)
+    record = tarry.simulate(game, tarry.learners.DWFTRL(game.domain, rate=rates), seeds=20_000, bound=False)
+    assert record.played == "compiled"
+    loss, _ = _figure_2(kind, rows, game.delays.values, game.weights, rates)
+    expected = loss - _least(kind, rows, game.weights)
+    np.testing.assert_allclose(record.weighted_regret, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("delay", [0, 7])
+def test_the_held_weight_is_summed(delay):
+    """Σ h_t of VarOpt, recounted from the events; its mean is the total delay."""
+    delays = tarry.delays.array(np.random.default_rng(delay).integers(0, delay + 1, 60))
+    game = tarry.Game(tarry.domains.Ball(1), tarry.losses.Linear(np.ones((60, 1))), delays, capacity=2)
+    record = tarry.simulate(game, tarry.learners.DWFTRL(game.domain, 0.1), seeds=400, keep_rounds=True)
+    for seed in (0, 399):
+        rows = [(t, w) for t, name, _, w in record.events(seed).iter_rows() if name == "feedback"]
+        held = sum(t - 1 - sum(w for at, w in rows if at < t) for t in range(1, 61))
+        assert record.total_held[seed] == pytest.approx(held, abs=1e-9)
+    error = record.total_held.std() / 20
+    assert abs(record.total_held.mean() - delays.total_delay) <= 4 * error + 1e-9
+    other = tarry.simulate(game, tarry.Player(tarry.learners.DWFTRL(game.domain, 0.1), tarry.schedulers.Priority()))
+    assert np.isnan(other.total_held).all()
