@@ -25,7 +25,7 @@ CLAIMED = [(page, line) for page, claim in CLAIMS for line in shown(claim, VALUE
 # Pages of reference are definitions, and most are written when the site is built.
 PATHS = [ROOT / "README.md", *(path for path in (ROOT / "docs").rglob("*.md") if "reference" not in path.parts)]
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PATHS}
-FORMAL = ("docs/bibliography.md", "docs/bounds.md", "docs/methods.md", "docs/notation.md", "docs/proofs.md")
+FORMAL = tuple(f"docs/{name}.md" for name in ("bibliography", "bounds", "methods", "notation", "paper", "proofs"))
 MEASURED = re.compile(r"\d\.\d|\d%")
 
 

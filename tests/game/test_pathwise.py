@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from recount import Heard, by_arrival
 
 import tarry
-from tests.oracles.theory import backlog_sums, weighted_regret_bound
+from tests.oracles.theory import backlog_sums, bound_from_sums
 
 
 def _instance(seed, horizon, adversarial):
@@ -36,9 +36,7 @@ def test_convex(seed, horizon, adversarial, half):
     game = tarry.WeightedGame(domain, losses, tarry.delays.array(delays), weights)
     record = tarry.simulate(game, tarry.learners.DWFTRL(domain, rate=rates), keep_rounds=True)
     own, pairs = backlog_sums(weights, game.delays.values, rates)
-    bound = weighted_regret_bound(
-        diameter=2.0, gradient_bound=1.0, last_rate=rates[-1], own=own, pairs=pairs, sharpened=half
-    )
+    bound = bound_from_sums(diameter=2.0, gradient_bound=1.0, last_rate=rates[-1], own=own, pairs=pairs, sharpened=half)
     worst = domain.linear_minimiser((weights[:, None] * rows).sum(axis=0))
     assert _weighted_regret(record, losses, weights, worst) <= bound + 1e-9
     if weights.any():
@@ -89,9 +87,6 @@ def test_the_sharpened_bound_is_attained_when_nothing_arrives():
     assert regret == pytest.approx(horizon)  # x stays at the start, the comparator is one diameter away
     tuned = 1.0 / (np.sqrt(2 * (0.5 * horizon + horizon * (horizon - 1) / 2)))
     own, pairs = backlog_sums(np.ones(horizon), game.delays.values, np.full(horizon, tuned))
-    bound = weighted_regret_bound(diameter=1.0, gradient_bound=1.0, last_rate=tuned, own=own, pairs=pairs)
+    bound = bound_from_sums(diameter=1.0, gradient_bound=1.0, last_rate=tuned, own=own, pairs=pairs)
     assert bound == pytest.approx(horizon)
-    assert (
-        weighted_regret_bound(diameter=1.0, gradient_bound=1.0, last_rate=tuned, own=0.9 * own, pairs=0.9 * pairs)
-        < regret
-    )
+    assert bound_from_sums(diameter=1.0, gradient_bound=1.0, last_rate=tuned, own=0.9 * own, pairs=0.9 * pairs) < regret

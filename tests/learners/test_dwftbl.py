@@ -9,7 +9,7 @@ import tarry
 from tarry.learners import DWFTBL, DWFTRL
 from tarry.learners.base import RecordedDirections, absorb, allocate, predict
 from tarry.rates import Power
-from tests.oracles.theory import bandit_weighted_regret_bound
+from tarry.theory import bandit_weighted_regret_bound, one_point_estimate
 
 RNG = np.random.default_rng(8)
 
@@ -37,6 +37,7 @@ def test_the_estimator_is_the_gradient_of_the_smoothed_loss(k, kind):
     domain = tarry.domains.Ball(k, radius=1.5, center=RNG.normal(size=k))
     start = domain.center + RNG.uniform(-0.3, 0.3, k)
     learner = DWFTBL(domain, rate=0.1, smoothing=delta, start=start)
+    shrunken = domain.center + (1 - delta / 1.5) * (start - domain.center)
     estimates = []
     for u in _directions(k):
         state, play, directions = allocate(learner, 1), np.zeros(k), RecordedDirections(u[None, :])
@@ -44,7 +45,8 @@ def test_the_estimator_is_the_gradient_of_the_smoothed_loss(k, kind):
         assert domain.depth(play) >= -1e-12
         absorb(learner, state, directions, 0, 1, 1.0, np.array([losses.value(play, 1)]))
         estimates.append(state.total.copy())
-    shrunken = domain.center + (1 - delta / 1.5) * (start - domain.center)
+        stated = one_point_estimate(lambda x: losses.value(x, 1), shrunken, delta, u)
+        np.testing.assert_allclose(state.total, stated, rtol=1e-12, atol=1e-12)
     expected = data[0] if kind == "linear" else strength * (shrunken - data[0])
     np.testing.assert_allclose(np.mean(estimates, axis=0), expected, atol=1e-12)
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
-from tarry.theory.arguments import Array, Counts, cut
+from tarry.theory.arguments import Array, Counts, cut, per_round
 from tarry.theory.weights import kappa
-from tests.oracles.pathwise import previous, same_length
+from tests.oracles.pathwise import previous
 
 
 def backlogs(delays: ArrayLike) -> Counts:
@@ -135,7 +135,7 @@ def expected_bound(
     >>> expected_bound(diameter=2.0, gradient_bound=1.0, rates=[0.5, 0.5], moments=[1.0, 2.0], backlogs=[0, 1])
     5.25
     """
-    eta, square, sigma = same_length(rates=rates, moments=moments, backlogs=backlogs)
+    eta, square, sigma = per_round(rates=rates, moments=moments, backlogs=backlogs)
     noise = float(np.sum(previous(eta) * (0.5 * square + sigma)))
     return float(diameter**2 / (2.0 * eta[-1])) + gradient_bound**2 * noise
 
@@ -159,7 +159,7 @@ def expected_bandit_bound(
     >>> expected_bandit_bound(diameter=2.0, gradient_bound=1.0, spread=1.0, **one)
     9.0
     """
-    eta, ratio, square, cross, sigma = same_length(
+    eta, ratio, square, cross, sigma = per_round(
         rates=rates, ratios=ratios, moments=moments, crosses=crosses, backlogs=backlogs
     )
     a = spread / ratio

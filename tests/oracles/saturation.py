@@ -1,56 +1,18 @@
-"""How likely a full set is: the paper's saturation lemma, and exact tails to hold against it.
+"""How likely a full set is: exact tails to hold against the paper's saturation lemma.
 
 Without refusals round s would be in S_t, for s ∈ B_t, exactly if d'_s ≥ t−s; a refusal only takes rounds away.
 So |S_t| is at most the number of s ∈ B_t whose proxy delay lasts, a sum of independent coins, and every
-tail below is an upper bound on P(|S_t| = C). ``survival(s, age)`` is P(d'_s ≥ age), asked with arrays of rounds
-(from 1) and of ages.
+tail below is an upper bound on P(|S_t| = C).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tarry.checks import as_int
-from tarry.theory.arguments import Array, Counts, cut, probability
-from tarry.theory.calibrate import Survival, toss
-
-
-def bernoulli_survival(chance: float) -> Survival:
-    """P(d'_s ≥ age) = p at every age (the corollary "Bernoulli scheduler").
-
-    >>> bernoulli_survival(0.25)(np.array([2.0, 3.0]), np.array([1.0, 0.0]))
-    array([0.25, 0.25])
-    """
-    return lambda s, age: np.full(np.broadcast(s, age).shape, chance)
-
-
-def saturation_sums(delays: ArrayLike, survival: Survival) -> Array:
-    """μ_t = Σ_{s ∈ B_t ∪ {t}} P(d'_s ≥ t−s) for t = 1..T, the lemma's left side. O(T + d_tot).
-
-    >>> saturation_sums([2, 1, 0], bernoulli_survival(0.25))
-    array([0.25, 0.5 , 0.75])
-    """
-    d = cut(delays)
-    sums = np.zeros(d.size)
-    for age, s in by_age(d, 0):
-        sums[s + age] += chances_at(survival, s, age)
-    return sums
-
-
-def saturation_condition(
-    delays: ArrayLike, survival: Survival, capacity: int, *, safety: float = 8.0
-) -> NDArray[np.bool_]:
-    """Whether μ_t ≤ C/8, per round; where it holds throughout, P(|S_t| = C) ≤ e^(−C) (the saturation lemma).
-
-    6.305 for ``safety`` would do: it solves 1 − 1/x − ln x = −1.
-
-    >>> saturation_condition([2, 1, 0], bernoulli_survival(0.5), capacity=8)
-    array([ True,  True, False])
-    """
-    return saturation_sums(delays, survival) <= as_int(capacity, "capacity", 1) / safety * (1.0 + 1e-12)
+from tarry.theory.arguments import Array, probability
+from tarry.theory.calibrate import toss
 
 
 def chernoff_tail(mean: ArrayLike, capacity: int) -> Array:
@@ -110,15 +72,3 @@ def poisson_mean(capacity: int, target: float) -> float:
     from scipy.special import gammaincinv
 
     return float(gammaincinv(as_int(capacity, "capacity", 1), probability(target, "target")))
-
-
-def by_age(delays: Counts, first: int) -> Iterator[tuple[int, Counts]]:
-    """Each age from ``first`` with the rounds (from 0) that are still pending then."""
-    s = np.arange(delays.size)
-    for age in range(first, int(delays.max()) + 1):
-        s = s[delays[s] >= age]
-        yield age, s
-
-
-def chances_at(survival: Survival, s: Counts, age: int) -> Array:
-    return np.asarray(survival((s + 1).astype(np.float64), np.full(s.size, float(age))), dtype=np.float64)

@@ -3,7 +3,7 @@
 from tarry.theory import *  # noqa: F403
 from tarry.theory.arguments import harmonic, rounds
 from tarry.theory.bandits import energy_probability, energy_smoothing
-from tarry.theory.calibrate import morris_tail, pareto_survival, saturation_tails
+from tarry.theory.calibrate import morris_tail, saturation_tails
 from tarry.theory.gradients import doubling_bound
 from tarry.theory.weights import batch_length, kappa
 from tests.oracles.moments import *  # noqa: F403
@@ -19,7 +19,6 @@ __all__ = [
     "harmonic",
     "kappa",
     "morris_tail",
-    "pareto_survival",
     "rounds",
     "saturation_tails",
 ]

@@ -1,4 +1,4 @@
-"""Every public formula is used by the library or a study; every formula the page names is there."""
+"""Every public formula is used by the library, a study or the paper's page; every formula the page names is there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="installed without its
 
 def test_no_formula_is_for_nobody():
     others = [path for path in SOURCE.rglob("*.py") if path != SOURCE / "theory" / "__init__.py"]
-    texts = [path.read_text(encoding="utf-8") for path in (*others, *(ROOT / "studies").glob("*.py"))]
+    others += [*(ROOT / "studies").glob("*.py"), ROOT / "docs" / "paper.md"]
+    texts = [path.read_text(encoding="utf-8") for path in others]
     forgotten = []
     for name in theory.__all__:
         uses = re.compile(rf"(?<!def )\b{name}\b")

@@ -100,7 +100,7 @@ def test_sharpened_without_delays_is_the_pathwise_bound():
     own, pairs = theory.backlog_sums(ones, none, np.full(n, rate))
     agree(
         theory.pareto_bound(**FIRST, horizon=n, total_delay=0, capacity=500, sharpened=True),
-        theory.weighted_regret_bound(**FIRST, last_rate=rate, own=own, pairs=pairs),
+        theory.bound_from_sums(**FIRST, last_rate=rate, own=own, pairs=pairs),
     )
     t, game = theory.rounds(n), {"spread": 1.0, "max_backlog": 0, "capacity": 500}
     tuned = theory.bernoulli_bandit_tuning(t, **FIRST, **game, inner_radius=2.0)

@@ -52,9 +52,7 @@ def bound_by_arrival(weights, delays, rates, half=0.5):
 
 def bound_of(weights, delays, rates):
     own, pairs = theory.backlog_sums(weights, delays, rates)
-    return float(
-        theory.weighted_regret_bound(diameter=1.0, gradient_bound=1.0, last_rate=rates[-1], own=own, pairs=pairs)
-    )
+    return float(theory.bound_from_sums(diameter=1.0, gradient_bound=1.0, last_rate=rates[-1], own=own, pairs=pairs))
 
 
 @pytest.mark.parametrize(

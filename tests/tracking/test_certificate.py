@@ -11,7 +11,7 @@ from recount import by_arrival, by_gradients, by_values, heard_by, rates_of, tot
 import tarry
 from tarry.learners import DWFTBL, DWFTRL, Adaptive, Mahalanobis
 from tarry.rates import DoublingRate, Power
-from tests.oracles.theory import bandit_weighted_regret_bound
+from tarry.theory import bandit_weighted_regret_bound
 
 HORIZON, CAPACITY = 70, 4
 RNG = np.random.default_rng(8)

@@ -9,10 +9,20 @@ from tarry.theory.bandits import (
     bandit_tuning,
     bernoulli_bandit_bound,
     bernoulli_bandit_tuning,
+    one_point_estimate,
     priority_bandit_bound,
     priority_bandit_tuning,
+    smoothed,
 )
-from tarry.theory.calibrate import calibrated_probability, calibrated_safety, morris_epsilon
+from tarry.theory.calibrate import (
+    bernoulli_survival,
+    calibrated_probability,
+    calibrated_safety,
+    morris_epsilon,
+    pareto_survival,
+    saturation_condition,
+    saturation_sums,
+)
 from tarry.theory.gradients import (
     batching_bound,
     bernoulli_bound,
@@ -23,6 +33,7 @@ from tarry.theory.gradients import (
     priority_bound,
     varopt_bound,
 )
+from tarry.theory.weighted import bandit_weighted_regret_bound, weighted_regret_bound, wrapper_bound
 from tarry.theory.weights import (
     arms_tuning,
     batching_costs,
@@ -36,7 +47,8 @@ from tarry.theory.weights import (
     varopt_costs,
 )
 
-# Bounds on regret from gradients and from values, then rates and radii, what weights cost, and calibrated schedulers.
+# Bounds on regret from gradients and from values, then rates and radii, what weights cost, and calibrated schedulers;
+# last what the paper states of weighted games, of its wrapper, and of estimates from one value.
 __all__ = [
     "bandit_bound",
     "batching_bound",
@@ -66,3 +78,6 @@ __all__ += [
     "varopt_costs",
 ]
 __all__ += ["calibrated_probability", "calibrated_safety", "morris_epsilon"]
+__all__ += ["bandit_weighted_regret_bound", "weighted_regret_bound", "wrapper_bound"]
+__all__ += ["bernoulli_survival", "pareto_survival", "saturation_condition", "saturation_sums"]
+__all__ += ["one_point_estimate", "smoothed"]

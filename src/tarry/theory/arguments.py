@@ -74,6 +74,27 @@ def cut(delays: ArrayLike) -> Counts:
     return np.asarray(np.minimum(d, np.arange(d.size - 1, -1, -1)), dtype=np.int64)
 
 
+def per_round(**sequences: ArrayLike) -> list[Array]:
+    """Return the sequences as arrays; raise ValueError unless each holds one number per round."""
+    listed = {name: np.asarray(values, dtype=np.float64) for name, values in sequences.items()}
+    sizes = {name: values.shape for name, values in listed.items()}
+    if len(set(sizes.values())) > 1 or any(len(shape) != 1 or shape[0] == 0 for shape in sizes.values()):
+        raise ValueError(f"one number per round is needed in each of {', '.join(sizes)}, got shapes {sizes}")
+    return list(listed.values())
+
+
+def pending_sums(values: ArrayLike, delays: ArrayLike) -> Array:
+    """Return Σ_{s∈B_t} v_s for t = 1..T, for values v_s ≥ 0. O(T).
+
+    >>> pending_sums([1.0, 2.0, 4.0], [2, 0, 0])
+    array([0., 1., 1.])
+    """
+    v, d = per_round(values=values, delays=cut(delays))
+    ended = np.bincount(np.arange(v.size) + d.astype(np.int64), weights=v, minlength=v.size)
+    began_before, ended_before = np.cumsum(v) - v, np.cumsum(ended) - ended
+    return np.maximum(began_before - ended_before, 0.0)  # rounding may leave a little less than nothing
+
+
 def inverse_coin(max_backlog: int, capacity: int) -> float:
     """1/p of the paper's Bernoulli scheduler, p = min{1, C/(8(σ_max + 1))}."""
     return max(1.0, 8.0 * (max_backlog + 1) / capacity)

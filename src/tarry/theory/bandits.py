@@ -9,13 +9,58 @@ this project's. The ``energy`` functions are of *Beyond Peak Backlog*, of which 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_int, as_positive
-from tarry.theory.arguments import Array, BanditTuning, ask_capacity, harmonic, inverse_coin, needed, rounds, saturated
+from tarry.errors import ArgumentError
+from tarry.theory.arguments import (
+    Array,
+    BanditTuning,
+    ask_capacity,
+    harmonic,
+    inverse_coin,
+    needed,
+    per_round,
+    rounds,
+    saturated,
+)
 from tarry.theory.weights import kappa
+
+
+def one_point_estimate(loss: Callable[[Array], float], point: ArrayLike, radius: float, direction: ArrayLike) -> Array:
+    """ĝ = (k/δ) f(x + δu) u for a unit vector u: its mean over the sphere is the gradient of ``smoothed`` at x.
+
+    Flaxman, Kalai, McMahan 2005; Theorem 2.7 of the paper. ``DWFTBL`` weighs these estimates.
+
+    >>> one_point_estimate(lambda x: float(x @ x), [1.0, 0.0], 0.5, [1.0, 0.0])
+    array([9., 0.])
+    """
+    x, u = per_round(point=point, direction=direction)
+    if abs(float(u @ u) - 1.0) > 1e-9:
+        raise ArgumentError("direction", "must have length 1", math.sqrt(u @ u), "divide it by its length")
+    delta = as_positive(radius, "radius")
+    return np.asarray(x.size / delta * loss(x + delta * u) * u)
+
+
+def smoothed(
+    loss: Callable[[Array], float], point: ArrayLike, radius: float, *, draws: int = 10_000, rng: int = 0
+) -> float:
+    """f^δ(x) = E f(x + δv), v uniform in the unit ball: the mean over so many draws, half of them −v of the others.
+
+    >>> round(smoothed(lambda x: float(x @ x), [1.0, 0.0], 1.0), 2)  # |x|² + δ²k/(k+2)
+    1.5
+    """
+    x = np.asarray(point, dtype=np.float64)
+    half = -(-as_int(draws, "draws", 1) // 2)
+    source = np.random.default_rng(rng)
+    v = source.normal(size=(half, x.size))
+    volumes = (np.arange(half) + source.random(half)) / half  # of the balls through the draws: one in each stratum
+    v *= (volumes ** (1.0 / x.size) / np.linalg.norm(v, axis=1))[:, np.newaxis]
+    steps = as_positive(radius, "radius") * np.concatenate((v, -v))
+    return float(np.mean([loss(x + step) for step in steps]))
 
 
 def bernoulli_bandit_tuning(

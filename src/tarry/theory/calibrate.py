@@ -1,17 +1,17 @@
-"""Schedulers as bold as a given probability of a full set allows. This project's own.
+"""How likely a full set is: the paper's condition, and schedulers as bold as a given probability allows.
 
-The paper's constants keep the mean number of tracked rounds below C/8. These functions take exact tails instead:
-``target`` bounds P(|S_t| = C) in every round, e^(−C) in the paper, 1/T in practice. ``survival(s, age)`` is
-P(d'_s ≥ age), asked with arrays of rounds (from 1) and of ages.
+The paper keeps the mean number of tracked rounds below C/8: ``saturation_condition``. The other functions are this
+project's own, and take exact tails instead: ``target`` bounds P(|S_t| = C) in every round, e^(−C) in the paper, 1/T in
+practice. ``survival(s, age)`` is P(d'_s ≥ age), asked with arrays of rounds (from 1) and of ages.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tarry.checks import as_int, as_positive
 from tarry.theory.arguments import Array, Counts, cut, probability
@@ -127,6 +127,15 @@ def pareto_survival(capacity: int, *, safety: float = 16.0) -> Survival:
     return lambda s, age: np.minimum(1.0, scale / ((digamma(s + 1.0) + np.euler_gamma) * (age + 1.0)))
 
 
+def bernoulli_survival(chance: float) -> Survival:
+    """P(d'_s ≥ age) = p at every age (the corollary "Bernoulli scheduler").
+
+    >>> bernoulli_survival(0.25)(np.array([2.0, 3.0]), np.array([1.0, 0.0]))
+    array([0.25, 0.25])
+    """
+    return lambda s, age: np.full(np.broadcast(s, age).shape, chance)
+
+
 def saturation_tails(delays: ArrayLike, survival: Survival, capacity: int) -> Array:
     """P(at least C rounds of B_t last to t) ≥ P(|S_t| = C) for t = 1..T, exact but for refusals. O(C·d_tot).
 
@@ -138,12 +147,43 @@ def saturation_tails(delays: ArrayLike, survival: Survival, capacity: int) -> Ar
     d = cut(delays)
     table = np.zeros((d.size, as_int(capacity, "capacity", 1) + 1))  # P(so many of B_t last), C or more in the last
     table[:, 0] = 1.0
-    s = np.arange(d.size)
-    for age in range(1, int(d.max()) + 1):
-        s = s[d[s] >= age]
-        chances = np.asarray(survival((s + 1).astype(np.float64), np.full(s.size, float(age))), dtype=np.float64)
-        toss(table, s + age, chances)
+    for rows, chances in _lasting(d, survival, youngest=1):
+        toss(table, rows, chances)
     return table[:, -1].copy()
+
+
+def saturation_sums(delays: ArrayLike, survival: Survival) -> Array:
+    """Σ_{s ∈ B_t ∪ {t}} P(d'_s ≥ t−s) for t = 1..T, the left side of the paper's Lemma 4.3. O(T + d_tot).
+
+    >>> saturation_sums([2, 1, 0], bernoulli_survival(0.25))
+    array([0.25, 0.5 , 0.75])
+    """
+    d = cut(delays)
+    sums = np.zeros(d.size)
+    for rows, chances in _lasting(d, survival, youngest=0):
+        sums[rows] += chances
+    return sums
+
+
+def saturation_condition(
+    delays: ArrayLike, survival: Survival, capacity: int, *, safety: float = 8.0
+) -> NDArray[np.bool_]:
+    """Whether ``saturation_sums`` ≤ C/8, per round: where all are, P(|S_t| = C) ≤ e^(−C) (the paper's Lemma 4.3).
+
+    6.305 for ``safety`` would do: it solves 1 − 1/x − ln x = −1.
+
+    >>> saturation_condition([2, 1, 0], bernoulli_survival(0.5), capacity=8)
+    array([ True,  True, False])
+    """
+    return saturation_sums(delays, survival) <= as_int(capacity, "capacity", 1) / safety * (1.0 + 1e-12)
+
+
+def _lasting(delays: Counts, survival: Survival, *, youngest: int) -> Iterator[tuple[Counts, Array]]:
+    """For each age, the rounds t that begin then (from 0), and P(d'_s ≥ age) of the s that is pending in each."""
+    s = np.arange(delays.size)
+    for age in range(youngest, int(delays.max()) + 1):
+        s = s[delays[s] >= age]
+        yield s + age, np.asarray(survival((s + 1).astype(np.float64), np.full(s.size, float(age))), dtype=np.float64)
 
 
 def toss(table: Array, rows: Counts, chances: Array) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_choice, as_int, as_nonnegative, as_positive
 from tarry.errors import ArgumentError
-from tarry.theory.arguments import ask_capacity, cut, harmonic, inverse_coin, needed, saturated
+from tarry.theory.arguments import ask_capacity, cut, harmonic, inverse_coin, needed, pending_sums, saturated
 from tarry.theory.weights import batch_length, batching_costs, kappa, morris_costs, pareto_costs, priority_costs
 
 RATES = ("tuned", "paper", "anytime", "restarted")
@@ -209,9 +209,7 @@ def _by_size(sizes: ArrayLike, delays: ArrayLike, horizon: int) -> tuple[float, 
         raise ArgumentError("sizes", f"and delays must have {horizon} entries, one a round", (b.shape, waits.shape))
     if not np.all((b > 0) & np.isfinite(b)):
         raise ArgumentError("sizes", "must be positive and finite", sizes)
-    ended = np.bincount(np.arange(horizon) + waits, weights=b, minlength=horizon)
-    held = np.cumsum(b) - b - (np.cumsum(ended) - ended)  # begun before t, less what ended before t
-    return float(b @ b), float(b @ held)
+    return float(b @ b), float(b @ pending_sums(b, waits))
 
 
 def dynamic_bound(
