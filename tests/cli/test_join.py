@@ -371,7 +371,12 @@ def test_a_log_is_streamed_as_from_python(call, window, tmp_path):
     rng, start = np.random.default_rng(1), datetime(2026, 1, 13)
     at = [start + timedelta(hours=i) for i in range(60)]
     come = [None if i % 7 == 3 else t + timedelta(minutes=int(rng.integers(1, 3000))) for i, t in enumerate(at)]
-    log = {"order": [f"o{i}" for i in range(60)], "at": at, "seen": come, "paid": [i % 2 for i in range(60)]}
+    log = {
+        "order": [f"o{i}" for i in range(60)],
+        "at": at,
+        "seen": come,
+        "paid": [None if seen is None else i % 2 for i, seen in enumerate(come)],
+    }
     frame = pl.DataFrame(log | {"basket": rng.random(60), "gap": [None, *range(59)]})
     path = tmp_path / "log.csv"
     frame.sample(60, shuffle=True, seed=1).write_csv(path, separator=";")
@@ -476,3 +481,28 @@ def test_a_streamed_log_says_what_has_no_label_and_numbers_rows_as_the_file_does
     assert stream(*log, options=["--window", "2d", "--missing", "0"]).stderr == ""
     assert "rows 3 and 5 of the file" in stream(*log[:3], "b,2026-01-05,,", options="fails").stderr
     assert "row 4 of the file has no label" in stream(*log[:2], "c,2026-01-03,2026-01-04,", options="fails").stderr
+
+
+def test_a_streamed_log_ends_with_the_estimate(call, tmp_path):
+    (tmp_path / "log.csv").write_text("decided_at,labelled_at,label\n1,2,1\n2,3,0\n3,5,1\n4,,\n", encoding="utf-8")
+    *rows, last = lines(call("stream", tmp_path / "log.csv", "--capacity", 9, "--deliver", "--estimate"))
+    assert [row["label"] for row in rows] == [1, 0, 1]
+    assert (last["estimate"]["mean"], last["estimate"]["labels"]) == (pytest.approx(2 / 3), 3)
+    join = tarry.LabelJoin(9)
+    assert len(list(join.stream(pl.read_csv(tmp_path / "log.csv"), at_end="deliver"))) == 3
+    assert last["estimate"]["low"] == join.estimate().low
+
+
+@pytest.mark.parametrize("bad", ["2026-01-03T10:00:00", "soon"])
+def test_times_of_another_kind_are_refused_alike(bad, tmp_path):
+    """By the row of the file, whoever reads the log."""
+    rows = [f"2026-01-0{day}T10:00:00Z,2026-01-0{day}T12:00:00Z,{day % 2}" for day in range(1, 8)]
+    rows[2] = f"{bad},2026-01-03T12:00:00Z,1"
+    log = tmp_path / "log.csv"
+    log.write_text("\n".join(["decided_at,labelled_at,label", *rows]) + "\n", encoding="utf-8")
+    for command in (["plan"], ["case", "--label", "label"], ["join", "stream", "--capacity", "9"]):
+        run = CliRunner().invoke(app, [*command, str(log)])
+        said = " ".join(run.stderr.split())
+        assert run.exit_code == 2
+        assert f"row 4 of the file has '{bad}' in 'decided_at'" in said
+        assert ("each with its zone" in said) == (bad != "soon")

@@ -15,7 +15,7 @@ from tarry.live import Row
 LOG = {
     "at": [5, 1, 3, 9],
     "seen": [6, 20, 3, None],
-    "label": ["b", "a", "c", "d"],
+    "label": ["b", "a", "c", None],
     "age": [50, 10, 30, 90],
 }
 NAMES = {"decided_at": "at", "labelled_at": "seen", "label": "label"}
@@ -58,12 +58,12 @@ def test_a_label_comes_after_all_decisions_up_to_its_time():
 
 
 class Pandas:
-    """Looks like a pandas frame: columns by name, with a to_list, and NaN where nothing is."""
+    """Looks like a pandas frame: columns by name, of objects, and NaN where nothing is."""
 
     columns = ("at", "seen", "label", "age")
 
     def __getitem__(self, name):
-        return pl.Series([float("nan") if value is None else value for value in LOG[name]], strict=False)
+        return np.array([float("nan") if value is None else value for value in LOG[name]], dtype=object)
 
 
 @pytest.mark.parametrize("frame", [LOG, pl.DataFrame(LOG), Pandas()], ids=["dict", "polars", "like pandas"])
@@ -81,13 +81,13 @@ def test_pandas_itself():
     assert join.status().tracked == 1
 
 
-@pytest.mark.parametrize("label", [["b", None, "c", "d"], ["b", "a", "c", "d"]], ids=["a label missing", "all there"])
+@pytest.mark.parametrize("label", [["b", None, "c", None], ["b", "a", "c", None]], ids=["a label missing", "all there"])
 def test_empty_cells_are_the_same_in_every_frame(label):
     """Polars' null, pandas' NaN and pandas' NA."""
     pd, log = pytest.importorskip("pandas"), LOG | {"label": label}
     nullable = {name: pd.array(log[name], dtype="Int64") for name in ("at", "seen")}
     frames = [log, pl.DataFrame(log), pd.DataFrame(log), pd.DataFrame(log | nullable | {"label": pd.array(label)})]
-    if None in label:
+    if label[1] is None:
         for frame in frames:
             with pytest.raises(ValueError, match="row 1 has no label"):
                 stream(frame)
@@ -124,12 +124,18 @@ def test_equal_to_calls_one_by_one():
         ({"at": [1, 7], "seen": [1, 5], "label": [1, 1]}, {}, "row 1 is labelled at 5, before it was decided at 7"),
         (LOG | {"at": [5, None, 3, 9]}, {}, "row 1 has no time in 'at': every decision needs one"),
         (LOG | {"at": [5, float("nan"), 3, 9]}, {}, "row 1 has no time in 'at'"),
+        (LOG | {"at": [5, "soon", 3, 9]}, {}, "row 1 has 'soon' in 'at', which is no time: give numbers, or dates"),
+        (LOG | {"at": [5, True, 3, 9]}, {}, "row 1 has True in 'at', which is no time"),
         (
-            LOG | {"at": [5, "1", 3, 9]},
+            LOG | {"seen": [6, datetime(2024, 1, 1), 3, None]},
             {},
-            "the times in 'at' and 'seen' cannot be compared with each other .*one type",
+            "row 1 has 2024-01-01 00:00:00 in 'seen', row 0 has 5 in 'at', and dates cannot be compared with numbers",
         ),
-        (LOG | {"seen": [6, datetime(2024, 1, 1), 3, None]}, {}, "cannot be compared with each other"),
+        (
+            LOG | {"label": ["b", "a", "c", "d"]},
+            {},
+            "row 3 has the label 'd' and no time in 'seen', so it would not count: give the time, empty the label",
+        ),
         (LOG | {"label": ["a", None, "b", None]}, {}, "row 1 has no label: leave 'seen' empty where no label came"),
         (LOG | {"label": [1.0, 2.0, float("nan"), 3.0]}, {}, "row 2 has no label: leave 'seen' empty"),
         (LOG | {"seen": [6]}, {}, "the columns must be equally long, got {'at': 4, 'seen': 1, 'label': 4, 'age': 4}"),
@@ -223,3 +229,33 @@ def test_moments_of_nanoseconds():
     join = tarry.LabelJoin(9, window="1d", missing=0)
     join.decide_many([1, 2], at=at)
     assert join.due("2026-01-02") == [1]
+
+
+def test_a_label_without_a_time_is_refused_unless_it_is_the_missing_one():
+    log = {"decided_at": [0, 1, 2], "labelled_at": [5, None, 6], "label": [1, 1, 0]}
+    join = tarry.LabelJoin(10, window=10, missing=0)
+    with pytest.raises(ValueError, match="row 1 has the label 1 and no time in 'labelled_at', so it would count as 0"):
+        join.stream(log)
+    assert join.status().rounds == 0
+    assert [row.label for row in join.stream(log | {"label": [1, 0, 0]}, at_end="deliver")] == [1, 0, 0]
+
+
+@pytest.mark.parametrize("as_frame", [dict, pl.DataFrame], ids=["dict", "polars"])
+def test_columns_are_found_by_usual_names(as_frame):
+    frame = as_frame({"Created At": [0, 1], "paid_at": [1, 2], "label": [1, 0], "age": [30, 40]})
+    join = tarry.LabelJoin(10, rng=1)
+    assert [row.features for row in join.stream(frame, at_end="deliver")] == [{"age": 30}, {"age": 40}]
+    with pytest.raises(ValueError, match=r"time of the decision; .* name it \(decided_at=, --decided\)"):
+        join.stream({"age": [1], "paid_at": [2], "label": [1]})
+
+
+def test_stamps_without_a_zone_among_zoned_ones_are_refused():
+    zoned = ["2026-01-31T10:00Z", "2026-01-31T11:00+02:00", "2026-01-31T12:00Z"]
+    join = tarry.LabelJoin(10, rng=1)
+    for stamps in (["2026-01-31T12:00", *zoned[1:]], [*zoned[:2], datetime(2026, 1, 31)]):
+        with pytest.raises(ValueError, match=r"row \d has .* in 'at', row \d has .* each with its zone"):
+            join.stream({"at": stamps, "seen": [None] * 3, "label": [None] * 3}, **NAMES)
+    # By moments, not by their texts: the second is an hour before the first.
+    seen = ["2026-02-01T00:00Z"] * 3
+    rows = list(join.stream({"at": zoned, "seen": seen, "label": [1, 2, 3]}, **NAMES, at_end="deliver"))
+    assert {row.label: row.id for row in rows} == {2: 1, 1: 2, 3: 3}

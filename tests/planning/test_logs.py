@@ -163,7 +163,7 @@ def test_a_log_without_a_single_outcome(log):
         ({"time": [START], "end": [START]}, {"window": 3}, "window needs a unit where the log has dates, got 3"),
         ({"time": [START], "end": [START]}, {"window": "a while"}, "window must be a positive length of time"),
         ({"time": [1], "end": [2]}, {"window": -3}, "window must be positive"),
-        ({"time": ["noon"], "end": ["later"]}, {}, "must hold ISO dates like"),
+        ({"time": ["noon"], "end": ["later"]}, {}, "row 2 of the file has 'noon' in 'decided_at', which is no time"),
         ({"time": [1], "end": ["2024-05-01"]}, {}, "decided_at holds numbers, feedback_at dates"),
     ],
 )
@@ -225,7 +225,7 @@ def test_a_column_of_labels_is_not_one_of_times(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("when,paid_on,label\n1,2,0\n2,3,1\n")
     with pytest.raises(ValueError, match=r"like the time of the label; .* name it \(labelled=, --labelled\)"):
-        read_columns(path, "when", role="labelled", label="label")
+        read_columns(path, "when", roles=("decided", "labelled"), label="label")
     assert read_columns(path, "when", label="other")[2] == "label"
     with pytest.raises(ValueError, match="'label' cannot be both columns"):
         read_columns(path, "when", "label", label="label")

@@ -18,9 +18,10 @@ from tarry.charts import CONFIDENCE, student
 from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError
 from tarry.outcomes import html_facts
-from tarry.planning.columns import find_times, read_columns
+from tarry.planning.columns import read_columns
 from tarry.planning.policies import Policy, find_policy
-from tarry.times import AT_END_OF_WINDOW, RELEASES
+from tarry.planning.sources import DROP, in_file
+from tarry.times import AT_END_OF_WINDOW, OF_LABELS, RELEASES, find_times
 
 if TYPE_CHECKING:
     import polars as pl
@@ -387,10 +388,18 @@ def compare_log(
 
     if isinstance(source, (str, Path)):
         path = Path(source)
-        frame, start, end = read_columns(path, decided, labelled, day_first, also=None, role="labelled", label=label)
+        frame, start, end = read_columns(path, decided, labelled, day_first, also=None, roles=OF_LABELS, label=label)
     else:
         frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
-        start, end = find_times(frame.columns, decided, labelled, "labelled", label)
+        start, end = find_times(frame.columns, decided, labelled, OF_LABELS, label)
     said: dict[str, Any] = {"features": features, "id": id, "window": window, "missing": missing}
-    log = case_log(frame, decided=start, labelled=end, label=label, **said)
+    try:
+        log = case_log(frame, decided=start, labelled=end, label=label, **said)
+    except ArgumentError:
+        raise
+    except ValueError as error:
+        if not isinstance(source, (str, Path)):
+            raise
+        kept = frame[end].is_not_null().arg_true() if window is None and missing == DROP else None
+        raise ValueError(in_file(str(error), source, kept)) from error
     return compare(log, **options)

@@ -15,8 +15,9 @@ from tarry.checks import as_choice
 from tarry.delays import trace
 from tarry.delays.trace import Trace
 from tarry.errors import ArgumentError
+from tarry.live.logs import without_time
 from tarry.planning.sources import DROP, MISSING, REFUSE
-from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, as_length, check_unit
+from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, as_length, as_stamps, check_unit
 
 Vector = NDArray[np.float64]
 VALUES = 20  # of a text that get a column of their own; rarer ones share one
@@ -132,7 +133,8 @@ def case_log(
     instead = _missing_label(frame[labelled], window, missing)
     if window is None and missing == DROP:
         frame = frame.drop_nulls(labelled)
-    start, end = _seconds(frame[decided]), _seconds(frame[labelled])
+    (starts, ends), _ = as_stamps({name: frame[name].to_list() for name in (decided, labelled)})
+    start, end = _seconds(pl.Series(decided, starts)), _seconds(pl.Series(labelled, ends))
     if np.isnan(start).any():
         raise ValueError(f"{decided!r} is empty in row {int(np.argmax(np.isnan(start)))}: every decision needs a time")
     if frame.height < 2:
@@ -145,10 +147,7 @@ def case_log(
     untimed = np.isnan(end) & np.isfinite(outcomes) & (outcomes != instead)
     if window is not None and untimed.any():
         row = int(np.argmax(untimed))
-        raise ValueError(
-            f"row {row} has the label {outcomes[row]:g} and no time in {labelled!r}, and without one it counts as "
-            f"{instead:g} when its window ends: give the time, empty the label, or state missing (--missing)"
-        )
+        raise without_time(row, f"{outcomes[row]:g}", labelled, f"{instead:g}")
     early = end < start
     if early.any():
         row = int(np.argmax(early))

@@ -23,7 +23,7 @@ from tarry.planning.policies import name_of
 from tarry.planning.sources import in_file
 from tarry.players.recommended import choose_for_join
 from tarry.schedulers.named import FREE, free_scheduler
-from tarry.times import check_unit
+from tarry.times import OF_LABELS, check_unit
 
 ADVICE = "--window 30d --missing 0 gives a decision without a label after 30 days the label 0"
 join_app = typer.Typer(no_args_is_help=True, epilog=EPILOG)
@@ -126,6 +126,9 @@ def stream(
     scheduler: Annotated[str, typer.Option(help=f"Who is tracked: {', '.join(FREE)}.")] = "VarOpt",
     deliver: Annotated[bool, typer.Option("--deliver", help="Also labels that come after the last decision.")] = False,
     day_first: Annotated[bool | None, typer.Option("--day-first/--month-first", help="How 9/1/2024 is meant.")] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Print the estimate of the mean label last, as an object 'estimate'.")
+    ] = False,
     seed: stored.SeedOption = None,
 ) -> None:
     """Go through a log in the order of time; print the rows that a join gives.
@@ -141,7 +144,7 @@ def stream(
         )
         named = columns_of(features)
         also = None if named is None else [label, *named, *(name for name in (id, size) if name is not None)]
-        frame, start, end = read_columns(log, decided, labelled, day_first, also=also, role="labelled", label=label)
+        frame, start, end = read_columns(log, decided, labelled, day_first, also=also, roles=OF_LABELS, label=label)
         if frame[start].dtype.is_temporal():
             check_unit(window)
         if window is None and (waiting := frame[end].null_count()):
@@ -152,6 +155,8 @@ def stream(
             for row in join.stream(frame, at_end=at_end, **columns):
                 unsaid += row.label is None
                 typer.echo(json.dumps({**plain(row), "tempered": sum(join.steps(row))}, allow_nan=False))
+            if estimate:
+                typer.echo(json.dumps({"estimate": plain(join.estimate())}, allow_nan=False))
             if unsaid:
                 typer.echo(f"rows whose label is null, since none came: {unsaid}; {ADVICE}", err=True)
         except ArgumentError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +9,9 @@ from numpy.typing import NDArray
 
 from tarry.delays.base import Stored
 from tarry.errors import ArgumentError
+from tarry.times import DATES, LENGTHS, NUMBERS, ZONED, as_stamps
 
-_KINDS = {"i": "numbers", "u": "numbers", "f": "numbers", "M": "dates", "m": "durations"}
+_KINDS = {"i": NUMBERS, "u": NUMBERS, "f": NUMBERS, "M": DATES, "m": LENGTHS}
 
 
 class Trace(Stored, init=False):
@@ -97,39 +97,17 @@ def as_times(column: Any, name: str) -> Times:
     kind = _KINDS.get(values.dtype.kind)
     if kind is None:
         raise ValueError(f"{name} must hold numbers, dates or ISO strings, got {values.dtype}")
-    if kind != "numbers":
-        return Times(values, np.isnat(values), "dates with a time zone" if zoned else kind)
+    if kind != NUMBERS:
+        return Times(values, np.isnat(values), ZONED if zoned else kind)
     return Times(values, np.isnan(values) | (values == np.inf), kind)
 
 
 def _from_objects(items: list[Any], name: str) -> Times:
     # NaN and NaT are what differs from itself.
     missing = np.array([item is None or bool(item != item) or bool(item == np.inf) for item in items], np.bool_)
-    present = [_plain(item, name) for item, gone in zip(items, missing, strict=True) if not gone]
-    kinds = sorted({kind for _, kind in present})
-    if len(kinds) > 1:
-        raise ValueError(f"{name} mixes {' and '.join(kinds)}: give one kind")
-    kind = kinds[0] if kinds else "nothing"
-    values = np.zeros(len(items), np.float64 if kind in ("numbers", "nothing") else "datetime64[us]")
-    if kind == "numbers" and not missing.any():
-        return Times(np.array([value for value, _ in present]), missing, kind)  # integers stay exact
-    values[~missing] = [value for value, _ in present]
-    return Times(values, missing, kind)
-
-
-def _plain(item: Any, name: str) -> tuple[Any, str]:
-    """Return one timestamp as a number or a datetime64, and its kind."""
-    if isinstance(item, str):
-        try:
-            item = datetime.fromisoformat(item)
-        except ValueError:
-            raise ValueError(f"{name} must hold ISO dates like 2024-05-01T12:30:00, got {item!r}") from None
-    if isinstance(item, datetime) and item.tzinfo is not None:
-        return np.datetime64(item.astimezone(UTC).replace(tzinfo=None), "us"), "dates with a time zone"
-    if isinstance(item, date):
-        return np.datetime64(item, "us"), "dates"
-    if isinstance(item, np.datetime64):
-        return item.astype("datetime64[us]"), "dates"
-    if isinstance(item, (int, float, np.integer, np.floating)) and not isinstance(item, bool):
-        return item, "numbers"
-    raise ValueError(f"{name} must hold numbers, dates or ISO strings, got {item!r}")
+    (stamps,), kind = as_stamps({name: [None if gone else item for item, gone in zip(items, missing, strict=True)]})
+    if kind == NUMBERS and not missing.any():
+        return Times(np.array(stamps), missing, kind)  # integers stay exact
+    values = np.zeros(len(items), {DATES: "M8[us]", ZONED: "M8[us]", LENGTHS: "m8[us]"}.get(kind, np.float64))
+    values[~missing] = [stamp.replace(tzinfo=None) if kind == ZONED else stamp for stamp in stamps if stamp is not None]
+    return Times(values, missing, kind or "nothing")

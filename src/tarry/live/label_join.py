@@ -442,15 +442,16 @@ class LabelJoin(StoredObject):
         self,
         frame: Any,
         *,
-        decided_at: str,
-        labelled_at: str,
-        label: str,
+        decided_at: str | None = None,
+        labelled_at: str | None = None,
+        label: str = "label",
         at_end: str = DROP,
         id: str | None = None,
         size: str | None = None,
     ) -> Iterator[Row]:
         """Go through a log in the order of time and yield the rows as labels come.
 
+        Columns of times that are not named are found by their usual names, as ``tarry plan`` finds them.
         A label comes after all decisions up to its time; an empty time means never. Labels that come after the last
         decision are dropped, or delivered with ``at_end="deliver"``; windows that end later likewise. ``id`` names
         the column of ids (default: id, if there is one), ``size`` one of sizes; that one, and the columns that are not
@@ -464,7 +465,8 @@ class LabelJoin(StoredObject):
                 "stream with a window or labels='first', or call decide, label and finish"
             )
         as_choice(at_end, "at_end", AT_END)
-        log = read_log(frame, decided_at, labelled_at, label, at_end, id, timed=self._window > 0)
+        missing = self._missing if self._window else None
+        log = read_log(frame, decided_at, labelled_at, label, at_end, id, timed=self._window > 0, missing=missing)
         check_features(log.features, self._tracker.items.pack)
         sizes: list[Any] = [None] * len(log.ids) if size is None else batches.column(frame, size)
         for i, one in enumerate(sizes if size is not None else ()):

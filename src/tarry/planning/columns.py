@@ -6,27 +6,15 @@ Numbers, dates in ISO 8601, and dates with the day and the month in either order
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tarry.times import ROLES, find_times
+
 if TYPE_CHECKING:
     import polars as pl
 
-# In order of preference; compared in lower case, with anything but letters and digits as an underscore.
-DECIDED = (
-    *("decided_at", "decision_at", "decision_time", "decided", "decision", "created_at", "created", "requested_at"),
-    *("request_time", "shown_at", "served_at", "sent_at", "started_at", "start_time", "start", "opened_at"),
-    *("clicked_at", "click_time", "issued_at", "timestamp", "event_time", "time", "date"),
-)
-FEEDBACK = (
-    *("feedback_at", "feedback_time", "feedback", "label_at", "label_time", "labelled_at", "labeled_at", "outcome_at"),
-    *("outcome_time", "outcome", "arrived_at", "arrival_time", "arrived", "converted_at", "conversion_time"),
-    *("completed_at", "resolved_at", "closed_at", "finished_at", "finish_time", "ended_at", "end_time", "end"),
-    *("paid_at", "purchased_at", "returned_at"),
-    *("clicked_at", "click_time", "label"),  # clicks are decisions where nothing before them is
-)
 PARQUET = (".parquet", ".pq")
 SEPARATORS = ",;\t|"  # of those that a header has equally often the first
 NOTHING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "NaT", "\\N"]
@@ -52,13 +40,13 @@ def read_columns(
     day_first: bool | None = None,
     *,
     also: Sequence[str] | None = (),
-    role: str = "feedback",
+    roles: tuple[str, str] = ROLES,
     label: str | None = None,
 ) -> Columns:
     """Read the columns of these names, or of usual ones; ``day_first`` says how 9/1/2024 is meant.
 
     ``also`` are columns to read beside them, None for all: as numbers where all of one are, else as texts; those with
-    leading zeros are names, and so are whole numbers beyond 64 bits. ``role`` is what messages call the second one, and
+    leading zeros are names, and so are whole numbers beyond 64 bits. ``roles`` are what messages call the two, and
     ``label`` a column of labels, which is not taken for one of times.
     Raise ValueError where there is no such file or column, or the order of day and month is not known.
     """
@@ -76,7 +64,7 @@ def read_columns(
             case other:
                 raise ValueError(f"{path} ends in {other!r}: give a file that ends in .csv, .tsv or .parquet")
         names = lazy.collect_schema().names()
-        start, end = find_times(names, decided, feedback, role, label)
+        start, end = find_times(names, decided, feedback, roles, label)
         others = names if also is None else also
         gone = next((name for name in others if name not in names), None)
         if gone is not None:
@@ -111,33 +99,6 @@ def _blank_lines(path: Path, separator: str) -> int:
         file.seek(max(0, path.stat().st_size - 65_536))
         lines = file.read().decode(errors="replace").splitlines()
     return next((i for i, line in enumerate(reversed(lines)) if line.strip(f" {separator}")), 0)
-
-
-def find_times(
-    names: list[str], decided: str | None, feedback: str | None, role: str = "feedback", label: str | None = None
-) -> tuple[str, str]:
-    """Return the columns of decisions and of feedback, as they were named or by usual names; never that of labels."""
-    start = _find(names, decided, DECIDED, "decided", (label,))
-    return start, _find(names, feedback, FEEDBACK, role, (start, label))
-
-
-def _find(names: list[str], given: str | None, usual: tuple[str, ...], role: str, taken: tuple[str | None, ...]) -> str:
-    """Return the column that was named, or the first with a usual name; raise ValueError where there is none."""
-    shown = ", ".join(map(repr, names)) or "none"
-    if given is not None:
-        if given in taken:
-            raise ValueError(f"{given!r} cannot be both columns, that of {role} and another: name two")
-        if given not in names:
-            raise ValueError(f"there is no column {given!r} for {role}: the log has {shown}")
-        return given
-    plain = {re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_"): name for name in reversed(names) if name not in taken}
-    for candidate in usual:
-        if candidate in plain:
-            return plain[candidate]
-    event = {"decided": "decision", "labelled": "label"}.get(role, role)
-    raise ValueError(
-        f"no column looks like the time of the {event}; the columns are {shown}: name it ({role}=, --{role})"
-    )
 
 
 def _numbers(text: pl.Series, separator: str) -> pl.Series | None:

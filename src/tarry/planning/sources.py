@@ -56,7 +56,7 @@ def read_log(
     release: str | None = None,
     day_first: bool | None = None,
 ) -> Log:
-    """Read two columns of time stamps, by the names given or by usual ones (``columns.DECIDED``, ``FEEDBACK``).
+    """Read two columns of time stamps, by the names given or by usual ones (``times.DECIDED``, ``FEEDBACK``).
 
     Rows need not be in order. ``missing`` says what an empty feedback time means: ``"refuse"`` the file, ``"drop"``
     the row, ``"end"``: it waits to the end of the log. ``window`` and ``release`` are those of
