@@ -29,7 +29,7 @@ from tarry.game.hindsight import Comparator, losses_up_to
 from tarry.learners import DFTBL, DOGD, DWFTBL, DWFTRL, OnePoint
 from tarry.rates import Anytime, BanditRadius, BestOfBoth, Constant, Sequence, inverse_time
 from tarry.schedulers import DropNewest, VarOpt
-from tarry.tracking import Player
+from tarry.tracking import Player, as_player
 
 DOMAIN = Ball(1)
 SLOTS = 4  # of the control that weighs nothing, where the player itself has no limit: σ_max ≥ 4C for it too
@@ -149,7 +149,7 @@ class Column(NamedTuple):
     name: str
     game: str
     feedback: str
-    make: Callable[[Game], Player]
+    make: Callable[[Game], Any]  # a player, or a recommendation of one
     words: str
     rate: Callable[[Facts], float]
     ceiling: Callable[[Game], float] | None = None
@@ -339,7 +339,7 @@ CONTROLS = ("never moves", "rate × 30", "weighs nothing")
 def cast(column: Column, at: Setting, seed: int, game: str = "") -> tuple[Game, Player]:
     """Return the game of a seed and the column's player for it; controls are made from both."""
     drawn = column.play_game(at, seed, game)
-    return drawn, column.make(drawn)
+    return drawn, as_player(column.make(drawn))
 
 
 def entrant(player: Player, who: str) -> Player:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.special import bdtrc, gammainc
@@ -9,7 +12,7 @@ from scipy.special import bdtrc, gammainc
 import tarry
 from tarry import players, schedulers
 from tarry.learners import DWFTBL, DWFTRL, Adaptive
-from tarry.rates import Anytime
+from tarry.rates import Anytime, BanditRadius, BanditRate
 from tarry.rates.base import at
 from tarry.theory.calibrate import HARMONIC_SUM, morris_tail
 
@@ -95,6 +98,113 @@ def test_convex_in_every_model(changes, options, member, tuning):
     player = players.convex(game, tuning=tuning, **options)
     assert isinstance(player.scheduler, member)
     assert np.isfinite(tarry.simulate(game, player).regret[0])
+
+
+LATE = tarry.delays.fixed(horizon=HORIZON, delay=12)
+KEPT, TOLD = {"preemption": False}, {"information": "clairvoyant"}
+SMALL = r"needs C ≥ ln T \+ 1 = 5\.79, and the game has capacity=5: a share of all rounds may be refused"
+TABLE = [
+    # Player, rules of the game, arguments; what is played, as text; what is warned, None for nothing.
+    ("convex", {}, {}, "as printed in the paper; proved", "Pareto", None),
+    ("convex", TOLD, {}, "as printed in the paper; proved", "Coin", None),
+    ("convex", {**TOLD, **KEPT}, {}, "as printed in the paper; proved", "Coin", None),
+    (
+        "convex",
+        KEPT,
+        {},
+        "Morris in place of the paper's; no regret bound",
+        "Morris",
+        "behind Pareto or Coin, but Morris",
+    ),
+    ("convex", KEPT, {"max_backlog": 12}, "Bernoulli in place of the paper's; no", "Bernoulli", "Coin, but Bernoulli"),
+    ("convex", {"capacity": 5}, {}, "as printed in the paper; no regret bound", "Pareto", SMALL),
+    ("convex", {}, {"doubled": True}, "over guesses of horizon and total delay; proved", "Pareto", None),
+    ("convex", {}, {"tuning": "optimised"}, "Pareto calibrated by this project; proved", "Pareto", None),
+    ("convex", KEPT, {"tuning": "optimised"}, "Morris calibrated by this project; proved", "Morris", None),
+    ("strongly_convex", {}, {}, "as printed in the paper; proved", "Bernoulli", None),
+    ("strongly_convex", KEPT, {}, "as printed in the paper; proved", "Bernoulli", None),
+    ("strongly_convex", {"capacity": 5}, {}, "as printed in the paper; no regret bound", "Bernoulli", SMALL),
+    ("strongly_convex", {}, {"doubled": True}, "guesses of the largest backlog; proved", "DoublingBernoulli", None),
+    ("strongly_convex", {"capacity": 5}, {"doubled": True}, "largest backlog; no", "DoublingBernoulli", SMALL),
+    ("bandit_convex", {}, {}, "as printed in the paper; proved", "Bernoulli", None),
+    ("bandit_convex", {"capacity": 5}, {}, "as printed in the paper; no regret bound", "Bernoulli", SMALL),
+    ("bandit_convex", {}, {"doubled": True}, "guesses of the largest backlog; proved", "DoublingBernoulli", None),
+    ("bandit_strongly_convex", {}, {}, "as printed in the paper; proved", "Bernoulli", None),
+    ("bandit_strongly_convex", {"capacity": 5}, {}, "as printed in the paper; no", "Bernoulli", SMALL),
+    ("bandit_strongly_convex", {}, {"doubled": True}, "the largest backlog; proved", "DoublingBernoulli", None),
+]
+
+
+def _table_game(name, rules):
+    losses = CURVED if "strongly" in name else tarry.losses.Linear(np.ones((HORIZON, 3)) / 2)
+    feedback = "value" if "bandit" in name else "gradient"
+    return tarry.Game(DOMAIN, losses, LATE, **{"feedback": feedback, "capacity": 8, **rules})
+
+
+@pytest.mark.parametrize(("name", "rules", "options", "reason", "played", "warned"), TABLE)
+def test_what_is_printed_played_and_warned(name, rules, options, reason, played, warned):
+    game = _table_game(name, rules)
+    chosen = getattr(players, name)(game, **options)
+    record = tarry.simulate(game, chosen)
+    assert reason in repr(chosen)
+    assert type(record.player.scheduler).__name__ == played
+    assert chosen.is_proved == (warned is None)
+    told = [sentence for sentence in record.warnings if "the paper" in sentence]
+    assert told == list(chosen.warnings)
+    assert len(told) == (warned is not None)
+    if warned:
+        assert re.search(warned, told[0])
+
+
+def test_the_printed_numbers():
+    """Rates, radii and chances of the two main theorems and of the appendix, written out."""
+    t, peak, slots, diameter = np.arange(1, HORIZON + 1), 12, 8, 2.0
+    printed = min(1.0, slots / (8 * (peak + 1)))
+    flat, curved = _table_game("bandit_convex", {}), _table_game("bandit_strongly_convex", {})
+    for game, name in ((flat, "bandit_convex"), (curved, "bandit_strongly_convex")):
+        chosen = getattr(players, name)(game)
+        nu_k = 3 * game.losses.value_bound(DOMAIN) / game.gradient_bound
+        crowd = 1 + peak / slots
+        if game is flat:
+            radii = np.minimum(1.0, np.sqrt(nu_k) / t**0.25 * crowd**0.25)
+            rates = diameter / game.gradient_bound / (t**0.5 * np.sqrt(peak + (nu_k / radii) ** 2 * crowd))
+        else:
+            radii = np.minimum(1.0, (nu_k**2 * np.log(t + 1) / t) ** (1 / 3) * crowd ** (1 / 3))
+            rates = 1 / (0.5 * t)
+        np.testing.assert_allclose([at(chosen.learner.smoothing, n) for n in t], radii, rtol=1e-12)
+        np.testing.assert_allclose([at(chosen.learner.rate, n) for n in t], rates, rtol=1e-12)
+        assert chosen.scheduler.survival(1, 0, slots) == pytest.approx(printed, rel=1e-12)
+    late = tarry.Game(DOMAIN, tarry.losses.Linear(np.ones((HORIZON, 3)) / 2), LATE, capacity=slots)
+    pareto = players.convex(late).scheduler
+    for n in (1, 7, HORIZON):
+        tail = min(1.0, slots / (16 * sum(1 / j for j in range(1, n + 1)) * 13))
+        assert pareto.survival(n, 12, slots) == pytest.approx(tail, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["strongly_convex", "bandit_convex", "bandit_strongly_convex"])
+def test_doubling_is_put_together(name):
+    """One argument makes what three members make by hand, and reads no delays."""
+    game = _table_game(name, {})
+    chosen = getattr(players, name)(game, doubled=True)
+    assert chosen.epochs == tarry.Doubling("backlog")
+    assert chosen.scheduler == schedulers.DoublingBernoulli()
+    spread = 3 * game.losses.value_bound(DOMAIN) / game.gradient_bound
+    if name == "bandit_convex":
+        assert chosen.learner.rate == BanditRate.for_backlog(2.0, game.gradient_bound, spread, 8)
+    if "bandit" in name:
+        curved = "strongly" in name
+        assert chosen.learner.smoothing == BanditRadius.for_backlog(1.0, spread, 8, curved=curved)
+    object.__setattr__(game, "delays", SimpleNamespace(horizon=HORIZON))
+    assert getattr(players, name)(game, doubled=True).learner == chosen.learner
+    with pytest.raises(tarry.errors.NotGranted, match="which is preemption, and this game forbids it"):
+        getattr(players, name)(_table_game(name, KEPT), doubled=True)
+    with pytest.raises(ValueError, match="leave one of them out"):
+        getattr(players, name)(_table_game(name, {}), tuning="optimised", doubled=True)
+
+
+def test_few_pending_rounds_never_fill_a_small_set():
+    losses, none = tarry.losses.Linear(np.ones((HORIZON, 3)) / 2), tarry.delays.fixed(horizon=HORIZON, delay=1)
+    assert players.convex(tarry.Game(DOMAIN, losses, none, capacity=2)).warnings == ()
 
 
 def test_strongly_convex_as_printed():

@@ -434,7 +434,7 @@ def _assumption_warnings(played: list[Played]) -> tuple[str, ...]:
     """Return the warnings of all games, one of those that differ in numbers alone."""
     found: dict[str, str] = {}
     for run in {id(one.run): one.run for one in played}.values():
-        for warning in assumption_warnings(run.player.learner, Facts(run.game, run.player.scheduler)):
+        for warning in (*run.doubts, *assumption_warnings(run.player.learner, Facts(run.game, run.player.scheduler))):
             found.setdefault(re.sub(r"[\d.]+", "", warning), warning)
     return tuple(found.values())
 

@@ -124,6 +124,7 @@ class Run(NamedTuple):
     keep_rounds: bool = False
     allow_large: bool = False
     threads: int = 1
+    doubts: tuple[str, ...] = ()  # what whoever made the player says of it
     is_trial: bool = False  # in plain Python although it could be compiled
 
     @property
@@ -345,7 +346,9 @@ def prepare(
     Raise ValueError or TypeError where they do not fit. ``bound`` asks the losses for the certificate's constants;
     supervised losses look at all rounds for them, once for a game. ``kept`` are the last fields of :class:`Run`.
     """
-    chosen = check_player(game, player)
+    maker = player(game) if callable(player) else player
+    chosen = check_player(game, maker)
+    kept["doubts"] = getattr(maker, "warnings", ())
     return make_run(
         game,
         chosen,

@@ -43,12 +43,13 @@ FACTOR = ", times at most κ = e·T^(1/(C−2))·C/(C−3): up to horizons of e^
 class Recommendation:
     """A player, why it was chosen, and whether a regret bound is proved under the conditions that ``reason`` states.
 
-    ``simulate`` and ``Session`` take it for its player.
+    ``simulate`` and ``Session`` take it for its player; ``warnings`` stand in a record's.
     """
 
     player: Player
     reason: str
     is_proved: bool
+    warnings: tuple[str, ...] = ()
 
     @property
     def learner(self) -> Any:

@@ -12,44 +12,79 @@ from typing import Any
 import numpy as np
 
 from tarry import schedulers, theory
-from tarry.checks import as_choice
+from tarry.checks import as_bool, as_choice
 from tarry.domains import Simplex
-from tarry.errors import NotGranted
+from tarry.errors import ArgumentError, NotGranted
 from tarry.game import Game
 from tarry.learners import DWFTBL, DWFTRL, EntropicFTRL, Exp3, TsallisFTRL
 from tarry.learners.base import warn_if_outside_unit_interval
-from tarry.players.recommended import SATURATION, spread_on
-from tarry.rates import inverse_time
+from tarry.players.recommended import SATURATION, Recommendation, spread_on
+from tarry.rates import BanditRadius, BanditRate, DoublingRate, Power, inverse_time
 from tarry.rates.base import Facts
 from tarry.theory.arguments import Array, BanditTuning, rounds
 from tarry.theory.weights import Costs
-from tarry.tracking import Player
+from tarry.tracking import Doubling, Player
 
 logger = logging.getLogger("tarry")
 
 TUNINGS = ("paper", "optimised")
 REGULARISERS = ("entropy", "hybrid")
+GUESSED = {"backlog": "the largest backlog", "pair": "horizon and total delay"}
+# What stands in where a game without preemption does not disclose delays.
+STAND_INS = {
+    "Bernoulli": "Bernoulli plays, whose weights grow with the largest backlog: use information='clairvoyant'",
+    "Morris": "Morris plays, this project's own: use information='clairvoyant', or max_backlog= for Bernoulli",
+}
 
 
-def convex(game: Game, *, tuning: str = "paper", max_backlog: int | None = None) -> Player:
-    """Return DW-FTRL with η = (D/G)/√(d_tot + T) and the Pareto scheduler, for convex losses and gradients.
+def convex(
+    game: Game, *, tuning: str = "paper", max_backlog: int | None = None, doubled: bool = False
+) -> Recommendation:
+    """Return the paper's player for convex losses and gradients: DW-FTRL with η = (D/G)/√(d_tot + T), and Pareto.
 
-    In the clairvoyant model the two-point coin takes Pareto's place; without preemption the coin, or Bernoulli if
-    ``max_backlog`` is given, or Morris. ``tuning="optimised"`` makes the scheduler as bold as one refused round in all
-    allows, in the mean, and takes the rate that minimises its own bound.
+    Where delays are disclosed the paper's coin takes Pareto's place. Without preemption it needs them disclosed; else
+    Bernoulli stands in where ``max_backlog`` is given, and Morris where not. What stands in is in ``reason`` and
+    ``warnings``, and so is a capacity below ln T + 1. ``tuning="optimised"`` makes the scheduler as bold as one refused
+    round in all allows, in the mean, and takes the rate that minimises its own bound. ``doubled=True`` restarts over
+    guesses of (T, d_tot), and reads no delays.
     """
-    _check(game, "gradient", tuning)
+    _check(game, "gradient", tuning, doubled)
     bounds = {"diameter": game.domain.diameter, "gradient_bound": _number(game.gradient_bound, "gradient_bound")}
-    capacity, total = _capacity(game), game.delays.summary().total_delay
-    if tuning == "paper":
-        scheduler = _convex_scheduler(game, max_backlog, capacity)
-        rate = theory.convex_rate(**bounds, horizon=game.horizon, total_delay=total)
-    else:
-        scheduler = _bold_scheduler(game, max_backlog, capacity)
+    capacity, epochs = _capacity(game), None
+    if tuning == "optimised":
+        scheduler, total = _bold_scheduler(game, max_backlog, capacity), game.delays.summary().total_delay
         # Two rounds are drawn apart by each of these schedulers, so a pair that waits together costs at most 1.
         cost = 0.5 * _second_moments(game, scheduler, capacity) + total
-        rate = theory.optimised_rate(**bounds, cost=cost)
-    return Player(DWFTRL(game.domain, rate=rate), scheduler)
+        rate: Any = theory.optimised_rate(**bounds, cost=cost)
+    else:
+        scheduler = _convex_scheduler(game, max_backlog, capacity)
+        if doubled:
+            rate, epochs = DoublingRate(**bounds), Doubling("pair")
+        else:
+            rate = theory.convex_rate(**bounds, horizon=game.horizon, total_delay=game.delays.summary().total_delay)
+    return _theorem(game, Player(DWFTRL(game.domain, rate=rate), scheduler, epochs), tuning)
+
+
+def _theorem(game: Game, player: Player, tuning: str) -> Recommendation:
+    """Return a player with what the paper proves of it, or what was taken in place of the paper's."""
+    name, is_doubled = type(player.scheduler).__name__, player.epochs.needs_preemption
+    if tuning != "paper":
+        return Recommendation(player, f"the paper's learner, {name} calibrated by this project; proved", True)
+    capacity, least, doubts = _capacity(game), log(game.horizon) + 1.0, list[str]()
+    is_convex = game.feedback == "gradient" and not isinstance(player.learner.rate, Power)
+    stands_in = is_convex and name in STAND_INS
+    if stands_in:
+        doubts.append(f"the paper proves its rate for convex losses behind Pareto or Coin, but {STAND_INS[name]}")
+    # With fewer rounds pending than slots no set is ever full.
+    if capacity < least and (is_doubled or game.delays.summary().max_backlog >= capacity):
+        doubts.append(
+            f"the paper's theorem needs C ≥ ln T + 1 = {least:.3g}, and the game has capacity={capacity}: a share of "
+            "all rounds may be refused; raise the capacity, or use players.recommended(game)"
+        )
+    chosen = f"{name} in place of the paper's" if stands_in else "as printed in the paper"
+    guessed = "" if not is_doubled else f", restarted over guesses of {GUESSED[player.epochs.over]}"
+    proof = "no regret bound of the paper's holds" if doubts else "proved"
+    return Recommendation(player, f"{chosen}{guessed}; {proof}", not doubts, tuple(doubts))
 
 
 def _convex_scheduler(game: Game, max_backlog: int | None, capacity: int) -> Any:
@@ -92,36 +127,67 @@ def _second_moments(game: Game, scheduler: Any, capacity: int) -> float:
     return float(np.sum(np.maximum(1.0, inverse)))
 
 
-def strongly_convex(game: Game, *, tuning: str = "paper") -> Player:
-    """Return DW-FTRL with η_t = 1/(λt) and the Bernoulli scheduler, for strongly convex losses and gradients."""
-    _check(game, "gradient", tuning)
-    return Player(DWFTRL(game.domain, rate=inverse_time(_curvature(game))), _coin(game, tuning))
+def strongly_convex(game: Game, *, tuning: str = "paper", doubled: bool = False) -> Recommendation:
+    """Return the paper's player for strongly convex losses and gradients: DW-FTRL with η_t = 1/(λt), and Bernoulli.
 
-
-def bandit_convex(game: Game, *, tuning: str = "paper") -> Player:
-    """Return DW-FTBL with the theorem's rates and radii, and Bernoulli, for convex losses and values.
-
-    Only the scheduler is tightened by ``tuning="optimised"``.
+    ``doubled=True`` restarts over guesses of σ_max, and reads no delays.
     """
-    _check(game, "value", tuning)
-    tuned = _bandit_tuning(game)
-    return Player(DWFTBL(game.domain, rate=tuned.rate, smoothing=tuned.smoothing), _coin(game, tuning))
+    _check(game, "gradient", tuning, doubled)
+    return _theorem(
+        game, _behind_coin(game, DWFTRL(game.domain, rate=inverse_time(_curvature(game))), tuning, doubled), tuning
+    )
 
 
-def bandit_strongly_convex(game: Game, *, tuning: str = "paper") -> Player:
-    """Return DW-FTBL with η_t = 1/(λt), the theorem's radii, and Bernoulli, for strongly convex losses and values."""
-    _check(game, "value", tuning)
+def bandit_convex(game: Game, *, tuning: str = "paper", doubled: bool = False) -> Recommendation:
+    """Return the paper's player for convex losses and values: DW-FTBL with the printed rates and radii, and Bernoulli.
+
+    Only the scheduler is tightened by ``tuning="optimised"``. ``doubled=True`` restarts over guesses of σ_max, and
+    reads no delays.
+    """
+    _check(game, "value", tuning, doubled)
+    domain = game.domain
+    if doubled:
+        steepest, spread = _scales(game)
+        rate: Any = BanditRate.for_backlog(domain.diameter, steepest, spread, _capacity(game))
+        smoothing: Any = BanditRadius.for_backlog(domain.inner_radius, spread, _capacity(game))
+    else:
+        smoothing, rate = _bandit_tuning(game)
+    return _theorem(game, _behind_coin(game, DWFTBL(domain, rate=rate, smoothing=smoothing), tuning, doubled), tuning)
+
+
+def bandit_strongly_convex(game: Game, *, tuning: str = "paper", doubled: bool = False) -> Recommendation:
+    """Return the paper's player for strongly convex losses and values: DW-FTBL with η_t = 1/(λt), and Bernoulli.
+
+    Its radii are the theorem's. ``doubled=True`` restarts over guesses of σ_max, and reads no delays.
+    """
+    _check(game, "value", tuning, doubled)
     curvature = _curvature(game)
     # The rule in place of the tuning's own rates, so that the certificate knows that they are 1/(λt).
-    learner = DWFTBL(game.domain, rate=inverse_time(curvature), smoothing=_bandit_tuning(game, curvature).smoothing)
+    rate = inverse_time(curvature)
+    if doubled:
+        radius, spread = game.domain.inner_radius, _scales(game)[1]
+        smoothing: Any = BanditRadius.for_backlog(radius, spread, _capacity(game), curved=True)
+    else:
+        smoothing = _bandit_tuning(game, curvature).smoothing
+    learner = DWFTBL(game.domain, rate=rate, smoothing=smoothing)
+    return _theorem(game, _behind_coin(game, learner, tuning, doubled), tuning)
+
+
+def _behind_coin(game: Game, learner: Any, tuning: str, doubled: bool) -> Player:
+    if doubled:
+        return Player(learner, schedulers.DoublingBernoulli(), Doubling("backlog"))
     return Player(learner, _coin(game, tuning))
+
+
+def _scales(game: Game) -> tuple[float, float]:
+    """Return G and νk of a game."""
+    largest = _number(game.losses.value_bound(game.domain), "value_bound")
+    return spread_on(game.domain, _number(game.gradient_bound, "gradient_bound"), largest)
 
 
 def _bandit_tuning(game: Game, strong_convexity: float = 0.0) -> BanditTuning[Array]:
     """Return the paper's rates and radii for every round."""
-    domain, peak = game.domain, game.delays.summary().max_backlog
-    largest = _number(game.losses.value_bound(domain), "value_bound")
-    steepest, spread = spread_on(domain, _number(game.gradient_bound, "gradient_bound"), largest)
+    domain, peak, (steepest, spread) = game.domain, game.delays.summary().max_backlog, _scales(game)
     sizes = {"diameter": domain.diameter, "inner_radius": domain.inner_radius, "spread": spread}
     slopes = {"gradient_bound": steepest, "strong_convexity": strong_convexity}
     t = rounds(game.horizon)
@@ -135,8 +201,17 @@ def _coin(game: Game, tuning: str) -> Any:
     return schedulers.Bernoulli.calibrated(peak, capacity, saturation=_rare(game))
 
 
-def _check(game: Game, feedback: str, tuning: str) -> None:
+def _check(game: Game, feedback: str, tuning: str, doubled: bool) -> None:
     as_choice(tuning, "tuning", TUNINGS)
+    if as_bool(doubled, "doubled") and tuning != "paper":
+        raise ArgumentError(
+            "tuning", "calibrates to a backlog that doubled=True guesses", tuning, "leave one of them out"
+        )
+    if doubled and not game.preemption:
+        raise NotGranted(
+            "doubling empties the tracking set when it restarts, which is preemption, and this game forbids it: leave "
+            "doubled out, or give the game preemption=True"
+        )
     if game.feedback != feedback:
         raise NotGranted(f"this theorem is about {feedback} feedback, the game gives {game.feedback}")
 
