@@ -45,6 +45,7 @@ SUBJECTS = {
     "live": "join, session, window, conversions, outbox, store, SQLite, PostgreSQL",
     "members": "custom learner, custom scheduler, custom loss",
     "methods": "bandit, expert, arm",
+    "paper": "paper, theorem, algorithm, Pareto, Bernoulli, DW-FTRL, DW-FTBL, proxy delay",
     "planning": "capacity, slot, backlog",
     "reports": "report, chart",
     "scale": "shard, throughput",

@@ -103,7 +103,6 @@ FORMER = {
         "batching_strongly_convex_bound": "batching_bound(…, strong_convexity=…)",
         "bernoulli_anytime_bound": "bernoulli_bound",
         "convex_bound": "pareto_bound",
-        "doubling_bound": "gradients.doubling_bound",
         "energy_offset": "spread_of(…) ** 2 / bandits.energy_probability(…)",
         "energy_probability": "bandits.energy_probability",
         "energy_smoothing": "bandits.energy_smoothing",

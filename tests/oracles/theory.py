@@ -4,7 +4,6 @@ from tarry.theory import *  # noqa: F403
 from tarry.theory.arguments import harmonic, rounds
 from tarry.theory.bandits import energy_probability, energy_smoothing
 from tarry.theory.calibrate import morris_tail, saturation_tails
-from tarry.theory.gradients import doubling_bound
 from tarry.theory.weights import batch_length, kappa
 from tests.oracles.moments import *  # noqa: F403
 from tests.oracles.pathwise import *  # noqa: F403
@@ -13,7 +12,6 @@ from tests.oracles.saturation import *  # noqa: F403
 
 __all__ = [
     "batch_length",
-    "doubling_bound",
     "energy_probability",
     "energy_smoothing",
     "harmonic",

@@ -40,6 +40,7 @@ def test_backlogs_and_peaks_by_definition(delays):
     assert theory.backlogs(delays).tolist() == sigma
     assert theory.life_peaks(delays).tolist() == peaks
     assert sum(sigma) == sum(cut)
+    assert max(sigma) <= min(math.sqrt(2 * sum(cut)), max(cut))
     assert sum(peaks) <= 2 * sum(cut)
 
 
