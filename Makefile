@@ -10,7 +10,7 @@
 # figures: README's pictures, and flights, arrivals, clinical, queue and slice of docs/figures.json, measured again;
 #   each other part of that file names its own command
 # test-spark: the Spark adapter on Spark itself, in local mode, with Debian's Java; the other checks do without
-# test-torch: the PyTorch adapter, and losses in PyTorch and JAX, on these themselves; the other checks do without
+# test-torch: the PyTorch adapter on PyTorch itself; the other checks do without
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -42,7 +42,7 @@ $(VENV)/.ready-bench: $(VENV)/.ready
 	@touch $@
 
 $(VENV)/.ready-torch: $(VENV)/.ready
-	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[torch,jax]'
+	@$(BIN)/python $(INSTALL) --constraint constraints.txt --editable '.[torch]'
 	@touch $@
 
 $(VENV)/.ready-spark: $(VENV)/.ready
@@ -93,7 +93,7 @@ soak: setup
 	@$(BIN)/python tests/support/soak.py 30
 
 test-torch: $(VENV)/.ready-torch
-	@$(BIN)/python -c 'import torch, jax' && $(BIN)/python -m pytest tests/adapters/test_torch.py tests/game/test_in_step.py tests/test_blocks.py -k 'torch or in_step or adapters'
+	@$(BIN)/python -c 'import torch' && $(BIN)/python -m pytest tests/adapters/test_torch.py tests/test_blocks.py -k 'torch or adapters'
 
 test-spark: $(VENV)/.ready-spark
 	@$(BIN)/python -c 'import pyspark' && NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/adapters/test_spark.py tests/test_blocks.py -k 'spark and not script'

@@ -1,7 +1,7 @@
 """Members of the library by short name, room by room: what sweeps may name, and what stores may hold.
 
 A name in these tables is stable: results and stores keep it, whatever becomes of the class behind it. What takes a
-Python function (``Custom``, ``Callables``, ``Batched``, ``Rule``) is not here, since a file cannot hold one.
+Python function (``Custom``, ``Callables``, ``Rule``) is not here, since a file cannot hold one.
 """
 
 from __future__ import annotations

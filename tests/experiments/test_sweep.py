@@ -225,7 +225,7 @@ def test_sentences(tmp_path, text, sentence):
 def test_every_member_can_be_named():
     """A type that a room exports and that can be written down stands in the tables, under its own name."""
     rooms = {"domain": domains, "losses": losses, "delays": delays, "scheduler": schedulers, "learner": learners}
-    functions = {"Batched", "Custom", "CustomDomain", "Callables", "Rule"}  # these take functions
+    functions = {"Custom", "CustomDomain", "Callables", "Rule"}  # these take functions
     abstract = {"Domain", "Losses", "Delays", "Generated", "Backlog"}
     for key, room in rooms.items():
         types = {name for name in room.__all__ if inspect.isclass(getattr(room, name))}

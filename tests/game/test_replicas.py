@@ -180,7 +180,7 @@ def test_wheels_grow_on_the_way(monkeypatch):
     monkeypatch.setattr(world, "TURN", 4)
     monkeypatch.setattr(blocks, "grow_wheel", lambda wheel, nodes: rooms.append(nodes) or grow_wheel(wheel, nodes))
     assert np.array_equal(tarry.simulate(game, player, SEEDS, threads=1).regret, expected.regret)
-    assert rooms[:2] == [10, 20]
+    assert rooms[:2] == [8, 16]
     assert max(rooms) < HORIZON
 
 
@@ -194,7 +194,7 @@ def test_blocks_are_sized_by_time_and_memory():
 
 
 def _replicas(horizon, seeds, threads, room, seconds=5e-8):
-    made = SimpleNamespace(horizon=horizon, threads=threads, is_plain=False, in_step=False, player=GAMES["VarOpt"][1])
+    made = SimpleNamespace(horizon=horizon, threads=threads, is_plain=False, player=GAMES["VarOpt"][1])
     pace = blocks.Pace(made, seeds)
     pace.learn(1000, 1000 * seconds)
     return pace.replicas(seeds, room)

@@ -306,11 +306,6 @@ def called_gradient(x, t):
     return t * x / np.sqrt(1.0 + t * (x @ x))
 
 
-def cubic_both(rows, plays):
-    away = plays - rows
-    return (np.abs(away) ** 3).sum(axis=1) / 3.0, away * np.abs(away)
-
-
 LOSSES = {
     "Linear": lambda: losses.Linear(ROWS),
     "Linear-offsets-ridge": lambda: losses.Linear(ROWS, offsets=OFFSETS, ridge=0.3),
@@ -341,7 +336,6 @@ LOSSES = {
     "Callables": lambda: losses.Callables(
         called_value, called_gradient, dimension=3, horizon=25, gradient_bound=200.0, value_bound=200.0
     ),
-    "Batched": lambda: losses.Batched(ROWS, cubic_both, dimension=3, gradient_bound=500.0, value_bound=500.0),
 }
 
 

@@ -1,4 +1,4 @@
-"""PyTorch: a module whose labels come late; the weight multiplies the loss of its row. And losses for games."""
+"""PyTorch: a module whose labels come late; the weight multiplies the loss of its row."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from tarry.checks import as_int
 from tarry.live import Ticket
 from tarry.live.weighing import DEFAULT, SPLIT, Weighing
 from tarry.schedulers.base import Scheduler
-
-Batch = Callable[[Any, Any], tuple[Any, Any]]
 
 _SUCH_AS = {"module": "torch.nn.Linear(3, 1)", "loss": "torch.nn.MSELoss(reduction='none')"}
 
@@ -130,33 +128,6 @@ class LateLabels(LateModel):
         total.backward()
         self.optimiser.step()
         return value
-
-
-def differentiated(function: Callable[[Any, Any], Any]) -> Batch:
-    """Return losses and gradients of a loss ``function(row, x)`` in PyTorch, for :class:`tarry.losses.Batched`.
-
-    ``row`` and ``x`` are tensors of 64-bit numbers on the CPU, and the result is a tensor of one number. It is called
-    once for all replicas, by ``torch.func.vmap``, so it must not branch on what tensors hold. At a kink the gradient is
-    PyTorch's choice.
-    """
-    if not callable(function):
-        raise TypeError(f"function must be a function of a row and a play, got {function!r}")
-    try:
-        from torch import autograd, from_numpy
-        from torch.func import vmap
-    except ImportError as error:
-        raise ImportError("losses in PyTorch need torch: pip install 'tarry[torch]'") from error
-    of_all = vmap(function)
-
-    def evaluate(rows: Any, plays: Any) -> tuple[Any, Any]:
-        data, points = from_numpy(rows), from_numpy(plays).requires_grad_()
-        # One alone without vmap, which takes as long again.
-        values = of_all(data, points) if len(points) > 1 else function(data[0], points[0]).reshape(1)
-        # A loss depends on its own play alone, so the gradient of the sum has the gradient of each.
-        (slopes,) = autograd.grad(values.sum(), points)
-        return values.detach().numpy(), slopes.numpy()
-
-    return evaluate
 
 
 def step_of(optimiser: Any) -> Any:

@@ -43,7 +43,6 @@ LONG = 1 << 17  # rounds: wheels of fewer may grow as they like
 LARGEST_WHEELS = 1 << 27  # bytes of a block's wheels, once they have grown
 LARGEST_STACK = 1 << 22  # bytes of a block of replicas: about fifty that play in R^10
 KINDS = 16  # of blocks that wait for more seeds
-LARGEST_IN_STEP = 1 << 27  # where a call for all of them takes longer than they do
 
 
 class Pace:
@@ -54,8 +53,7 @@ class Pace:
         self._even = -(-seeds // run.threads)  # so that each thread has a block
         # Rounds take some nanoseconds for each entry of a play; of plain Python nothing can be said.
         known = 3e-9 * (10 + run.player.learner.dimension)
-        self.seconds = FIRST_SECONDS / FIRST_BLOCK if run.is_plain or run.in_step else known
-        self._in_step = run.in_step
+        self.seconds = FIRST_SECONDS / FIRST_BLOCK if run.is_plain else known
         self.limit = FIRST_SECONDS
 
     def rounds(self) -> int:
@@ -69,8 +67,6 @@ class Pace:
 
     def replicas(self, remaining: int, room: int) -> int:
         """Return of how many seeds the next block should be, where so many remain and a block has room for some."""
-        if self._in_step:  # a call for many costs hardly more than for one
-            return min(remaining, room)
         threads, each = self._threads, self.seconds * self._horizon
         most, least = min(room, int(BLOCK_SECONDS / each)), int(LEAST_SECONDS * threads / each)
         # Smaller and smaller ones, so that threads end together.
@@ -100,8 +96,7 @@ class Part(NamedTuple):
 def kind_of_run(run: Run, fresh: Buffers) -> Any:
     """Return what runs have in common that one block can play."""
     shapes = tuple(leaf.shape for leaf in leaves(fresh))
-    function = run.game.losses.evaluate if run.in_step else None
-    return run.setting, run.horizon, kind_of(run.cell), kind_of(fresh), shapes, function
+    return run.setting, run.horizon, kind_of(run.cell), kind_of(fresh), shapes
 
 
 class Refused(Exception):
@@ -332,17 +327,17 @@ def play_by_kind(parts: Sequence[Part], play: Callable[[list[Part]], list[Played
 
 
 def most_replicas(part: Part, seeds: int, own: int = 0) -> int:
-    """Return how many seeds to play together: few if memory is short, one in plain Python unless they are in step.
+    """Return how many seeds to play together: few if memory is short, one in plain Python.
 
     ``own`` bytes are what each seed has beside its buffers.
     """
     # Not more than a thread gets to play.
     each = own + sum(leaf.nbytes for leaf in leaves(part.fresh))
-    most = min(-(-seeds // part.run.threads), (LARGEST_IN_STEP if part.run.in_step else LARGEST_STACK) // each)
+    most = min(-(-seeds // part.run.threads), LARGEST_STACK // each)
     if part.run.horizon > LONG:  # to know the backlog takes a pass over all rounds
         pending = min(part.run.horizon, int(part.run.game.delays.max_backlog) + TURN)
         most = min(most, LARGEST_WHEELS // (NODE_BYTES * pending))
-    return 1 if part.run.is_plain and not part.run.in_step else max(1, most)
+    return 1 if part.run.is_plain else max(1, most)
 
 
 def even_share(count: int, most: int) -> int:

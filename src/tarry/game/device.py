@@ -241,8 +241,6 @@ def _missing(reason: Exception) -> ArgumentError:
 
 def _check(run: Run) -> None:
     """Raise ArgumentError for a run that cannot be played on a GPU."""
-    if run.in_step:
-        raise ArgumentError("device", "plays compiled losses alone, not Batched", "cuda", "leave device out")
     if run.is_plain and not cuda.is_simulated():
         problem = "plays compiled rounds alone, and a member holds a plain Python function"
         raise ArgumentError("device", problem, "cuda", "decorate it with numba.njit, or leave device out")

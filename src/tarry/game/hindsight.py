@@ -44,7 +44,6 @@ from tarry.losses.base import (
     support,
     value,
 )
-from tarry.losses.custom import Batched
 from tarry.losses.drawn import in_table
 from tarry.losses.supervised import Kinked, Supervised, bend, curve, predict_label
 
@@ -279,7 +278,7 @@ def losses_up_to(losses: Any, x: Vector, rounds: np.ndarray, stopped: Callable[[
     losses = in_table(losses, int(rounds[-1]))
     row, out, total = np.zeros(losses.rows.width), np.zeros(rounds.size), np.zeros(1)
     path = np.ascontiguousarray(np.atleast_2d(x))
-    add = _losses_at_in_calls if isinstance(losses, Batched) else _losses_at.dispatcher_for(losses)
+    add = _losses_at.dispatcher_for(losses)
     for first, last in blocks(int(rounds[-1]), stopped):
         i, j = np.searchsorted(rounds, (first, last + 1))
         add(losses, path, row, first, last, rounds[i:j], out[i:j], total)
@@ -343,17 +342,6 @@ def _losses_at(
             i += 1
 
 
-def _losses_at_in_calls(
-    losses: Batched, path: Vector, row: Vector, first: int, last: int, rounds: np.ndarray, out: Vector, total: Vector
-) -> None:
-    """Do as ``_losses_at`` does, with one call for many rounds."""
-    for start, values, _ in losses.in_rounds(first, last, path):
-        sums = total[0] + np.cumsum(values)
-        mine = (rounds >= start) & (rounds < start + sums.size)
-        out[mine] = sums[rounds[mine] - start]
-        total[0] = sums[-1]
-
-
 @entry
 def _sum_losses(
     losses: Any, first: int, last: int, every: int, x: Vector, row: Vector, one: Vector, total: Vector, sums: Vector
@@ -366,15 +354,6 @@ def _sum_losses(
         gradient(losses, row, x, one)
         for i in range(x.size):
             total[i] += one[i]
-
-
-def _sum_in_calls(
-    losses: Batched, first: int, last: int, every: int, x: Vector, row: Vector, one: Vector, total: Vector, sums: Vector
-) -> None:
-    """Do as ``_sum_losses`` does, with one call for many rounds, of which none is left out."""
-    for _, values, slopes in losses.in_rounds(first, last, x[np.newaxis]):
-        sums += values.sum()  # a smooth lower bound there is none: heights are values
-        total += slopes.sum(axis=0)
 
 
 @entry
@@ -407,10 +386,10 @@ class _Objective:
 
     def __init__(self, domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool]) -> None:
         self._domain, self._losses, self._horizon, self._stopped = domain, losses, horizon, stopped
-        self._pass = _sum_in_calls if isinstance(losses, Batched) else _sum_losses.dispatcher_for(losses)
+        self._pass = _sum_losses.dispatcher_for(losses)
         self._row, self._one = np.zeros(losses.rows.width), np.zeros(losses.dimension)
         self.strong_convexity = horizon * float(losses.strong_convexity)
-        self._every = 1 if isinstance(losses, Batched) else max(1, horizon // SAMPLE)
+        self._every = max(1, horizon // SAMPLE)
         self._tells, self._is_supported = _tells_curvature(losses), _tells_planes(losses)
         self.enough = 0.01 if self._tells or isinstance(losses, Supervised) else 0.1  # differences cost more
 

@@ -16,7 +16,6 @@ from tarry.game.checked import play_checked
 from tarry.game.descent import Projection
 from tarry.game.grants import check_player, setting_of
 from tarry.game.hindsight import OUTSIDE, Comparator
-from tarry.game.in_step import advance_in_step, plays_in_step, seen_losses
 from tarry.game.rounds import Setting, no_slot, no_weight
 from tarry.game.world import (
     BOOKS,
@@ -147,14 +146,13 @@ class Run(NamedTuple):
 
     def start(self, draws: Draws, slots: int | None = None, nodes: int = FIRST_ROOM) -> Buffers:
         """Return the buffers of one seed before the first round, with room in the wheel for some pending rounds."""
-        learner, losses, capacity = self.player.learner, self.losses, self.setting.capacity
+        learner, losses, capacity = self.player.learner, self.game.losses, self.setting.capacity
         slots = self.slots if slots is None else slots
         widths, queries = {"gradient": learner.dimension, "example": losses.rows.width}, learner.queries
         width = widths.get(self.game.feedback, queries)
         line = self.game.delays.in_line
         is_line = 0 < line < LONGEST_LINE
-        # One more than rounds: a round that waits for its loss asks for room again.
-        nodes = line if is_line else min(self.horizon, nodes) + 1
+        nodes = line if is_line else min(self.horizon, nodes)
         self.refuse_if_large(nodes, slots * (width + 16))
         contexts = 0 if self.game.contexts is None else self.game.contexts.width
         points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
@@ -200,19 +198,7 @@ class Run(NamedTuple):
 
     def play(self, cells: Cells, packed: Packed, stop: Stop, first: int, last: int) -> int:
         """Play rounds first..last of packed replicas as far as there is room; return the last one played."""
-        if self.in_step:
-            return advance_in_step(self.compiled, self.game.losses, cells, packed, stop.cell, first, last)
         return self.compiled(cells, packed, stop.cell, first, last)
-
-    @property
-    def in_step(self) -> bool:
-        """Whether losses are found in one call for all replicas of a block."""
-        return plays_in_step(self.game, self.player.learner)
-
-    @property
-    def losses(self) -> Any:
-        """The losses as rounds see them."""
-        return seen_losses(self.game, self.player.learner)
 
     @property
     def cell(self) -> Cell:
@@ -220,7 +206,7 @@ class Run(NamedTuple):
         game = self.game
         sizes = AllOne() if game.sizes is None else game.sizes
         contexts = Unseen() if game.contexts is None else game.contexts
-        return Cell(self.player, self.setting, Fixed(self.losses, game.delays, sizes, contexts, self.checkpoints))
+        return Cell(self.player, self.setting, Fixed(game.losses, game.delays, sizes, contexts, self.checkpoints))
 
     def played(self, seeds: Sequence[int], buffers: Buffers, logs: list[Any], rows: slice) -> Played:
         """Return copies of what is measured in these rows of stacked buffers, which are used again."""
@@ -314,10 +300,8 @@ def make_run(
     ``debug`` plays in plain Python and checks what members do.
     """
     certify = UNCERTIFIED if terms is None else terms.certify
-    losses = in_table(seen_losses(game, player.learner), game.delays.horizon, is_empty=True)
+    losses = in_table(game.losses, game.delays.horizon, is_empty=True)
     members = (player, losses, game.delays, game.contexts)
-    if plays_in_step(game, player.learner):
-        kept["threads"] = 1  # so that one call is for all seeds
     return Run(
         game=game,
         player=player,

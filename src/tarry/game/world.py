@@ -158,21 +158,6 @@ def recall(kind: Any, losses: Any, s: int, row: Array, kept: Array) -> Array:
     return kept
 
 
-NOT_OPEN = -4  # no slot: below all answers of ``begin``
-
-
-@verb_with_default
-def reopen(losses: Any, row: Array) -> int:
-    """Return the slot of the round that ``pause`` left open, NOT_OPEN where there is none."""
-    return NOT_OPEN
-
-
-@verb_with_default
-def pause(losses: Any, t: int, row: Array, slot: int) -> bool:
-    """Return whether round t waits, once its play is made, for losses that are found outside compiled code."""
-    return False
-
-
 @verb_with_default
 def size_in(sizes: Any, t: int) -> float:
     """Return the size of round t."""
@@ -334,23 +319,19 @@ def play_rounds(
     t: Any = np.int64(first) - 1  # in plain Python too, so that arithmetic of users' members is the same
     while t < last:
         t += 1
-        slot = reopen(losses, world.row)
-        if slot == NOT_OPEN:
-            turn(world.wheel, t)
-            disclosed = -1
-            if setting.information == CLAIRVOYANT:
-                disclosed = min(delay(delays, t), end - t)
-                note(log, t, DELAY, t, float(disclosed))
-            size = size_in(sizes, t)
-            world.held[1] += held_before(state.tally, t)
-            slot = begin(player, setting, draws, state, t, disclosed, size, context_in(contexts, t, world.context))
-            is_heard = slot >= 0 or setting.hears != 0
-            wait = decide(delays, foe.delays, t, state.play, slot, state.table.rounds, foe.waits, is_heard)
-            if is_heard:
-                expect(world.wheel, t, min(t + wait, end), t, slot)
-            face(losses.rows, foe.losses, t, world.row, foe.rows)
-            if pause(losses, t, world.row, slot):
-                return
+        turn(world.wheel, t)
+        disclosed = -1
+        if setting.information == CLAIRVOYANT:
+            disclosed = min(delay(delays, t), end - t)
+            note(log, t, DELAY, t, float(disclosed))
+        size = size_in(sizes, t)
+        world.held[1] += held_before(state.tally, t)
+        slot = begin(player, setting, draws, state, t, disclosed, size, context_in(contexts, t, world.context))
+        is_heard = slot >= 0 or setting.hears != 0
+        wait = decide(delays, foe.delays, t, state.play, slot, state.table.rounds, foe.waits, is_heard)
+        if is_heard:
+            expect(world.wheel, t, min(t + wait, end), t, slot)
+        face(losses.rows, foe.losses, t, world.row, foe.rows)
         loss = suffer(kind, player, draws, losses, t, world.row, state.play)
         total += loss
         weight = given_weight(player.scheduler, t)

@@ -1,8 +1,8 @@
-"""A user's own losses: functions of a data row and the play, of the play and the round, or of many rows and plays."""
+"""A user's own losses: functions of a data row and the play, or of the play and the round."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import inf
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from tarry.checks import as_int, as_nonnegative
 from tarry.errors import ArgumentError
 from tarry.kernel import as_step
-from tarry.losses.base import CHUNK, Losses, Region, Rows, RowSource, Vector, as_rows, gradient, is_table, value
+from tarry.losses.base import Losses, Region, Rows, RowSource, Vector, as_rows, gradient, value
 
 
 class Stated(Losses, init=False):
@@ -156,81 +156,3 @@ def _called_gradient(loss: Callables, row: Vector, x: Vector, out: Vector) -> No
     if not np.all(np.isfinite(made)):
         raise ValueError(f"gradient(x, t) must be finite, got {made} in round {int(row[0])}")
     out[:] = made
-
-
-class Batched(Stated, init=False):
-    """Losses by a Python function of many rows and plays at once: ``evaluate(rows, plays)`` → (values, gradients).
-
-    ``rows`` has shape (n, width), ``plays`` and the gradients (n, dimension), the values (n,); the i-th of each belong
-    together. ``tarry.adapters.torch.differentiated`` and ``tarry.adapters.jax.differentiated`` make such a function of
-    a loss that is written in PyTorch or JAX. ``rows`` and the two bounds are those of :class:`Custom`.
-
-    ``simulate`` plays the seeds of a game in step: rounds are compiled, and each takes one call of ``evaluate`` for all
-    seeds (docs/speed.md). Learners of several values or of whole examples are played in plain Python, a call each.
-
-    >>> def evaluate(rows, plays):
-    ...     error = (rows * plays).sum(axis=1) - 1.0
-    ...     return error**2, 2.0 * error[:, None] * rows
-    >>> Batched([[3.0]], evaluate, dimension=1).gradient([1.0], t=1).tolist()
-    [12.0]
-    """
-
-    evaluate: Any
-
-    def __new__(
-        cls,
-        rows: Rows,
-        evaluate: Callable[[Vector, Vector], tuple[ArrayLike, ArrayLike]],
-        *,
-        dimension: int,
-        strong_convexity: float = 0.0,
-        gradient_bound: float = inf,
-        value_bound: float = inf,
-    ) -> Self:
-        made = as_rows(rows, "rows")
-        return cls.make(
-            made,
-            *_constants({"evaluate": evaluate}, dimension, strong_convexity, gradient_bound, value_bound),
-            evaluate,
-        )
-
-    def at(self, rows: Vector, plays: Vector) -> tuple[Vector, Vector]:
-        """Return losses and gradients of these rows at these plays; raise ValueError for what is no such thing."""
-        # Copies, for the user may keep or change them.
-        made = self.evaluate(np.array(rows, order="C"), np.array(plays, order="C"))
-        if not isinstance(made, tuple) or len(made) != 2:
-            raise ValueError(f"evaluate(rows, plays) must return values and gradients, got {type(made).__name__}")
-        values, slopes = (np.asarray(part, dtype=np.float64) for part in made)
-        for name, part, shape in (("values", values, plays.shape[:1]), ("gradients", slopes, plays.shape)):
-            if part.shape != shape:
-                raise ValueError(f"evaluate(rows, plays) must return {name} of shape {shape}, got {part.shape}")
-            if not np.all(np.isfinite(part)):
-                i = int(np.argwhere(~np.isfinite(part))[0][0])
-                raise ValueError(
-                    f"evaluate(rows, plays) must return finite {name}, got {part[i]} at {plays[i]} for {rows[i]}"
-                )
-        return values, slopes
-
-    def in_rounds(self, first: int, last: int, path: Vector) -> Iterator[tuple[int, Vector, Vector]]:
-        """Yield a round, and losses and gradients from that round on, thousands at a time.
-
-        ``path`` has an action for each round of the game, or one for all.
-        """
-        for start in range(first, last + 1, CHUNK):
-            rounds = range(start, min(start + CHUNK, last + 1))
-            if is_table(self.rows):
-                rows = self.rows.values[rounds.start - 1 : rounds.stop - 1]
-            else:
-                rows = np.array([self.row(t) for t in rounds])
-            plays = path[np.minimum(rounds, path.shape[0]) - 1]
-            yield start, *self.at(rows, plays)
-
-
-@value.on(Batched)
-def _value_of_one(loss: Batched, row: Vector, x: Vector) -> float:
-    return float(loss.at(row[np.newaxis], x[np.newaxis])[0][0])
-
-
-@gradient.on(Batched)
-def _gradient_of_one(loss: Batched, row: Vector, x: Vector, out: Vector) -> None:
-    out[:] = loss.at(row[np.newaxis], x[np.newaxis])[1][0]
