@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import tarry
 from tarry.cli.app import COMMANDS, app, load
+from tarry.outcomes import WITHOUT_WEIGHTS
 
 
 @pytest.mark.parametrize("module", ["tarry", "tarry.cli"])
@@ -37,5 +38,9 @@ def test_the_list_of_commands_says_what_they_say_themselves(name):
 def test_the_demonstration_prints_a_table_and_writes_a_page(tmp_path):
     done = CliRunner().invoke(app, ["demo", "--seeds", "2", "--horizon", "100", "--out", str(tmp_path / "demo")])
     assert done.exit_code == 0, done.output
-    assert "VarOpt" in done.stdout
-    assert "<svg" in (tmp_path / "demo" / "index.html").read_text(encoding="utf-8")
+    page = (tmp_path / "demo" / "index.html").read_text(encoding="utf-8")
+    said = " ".join(done.stdout.split())
+    assert all(WITHOUT_WEIGHTS in text and "For whom" in text for text in (said, page))
+    assert page.count("<svg") == 2
+    # Few lines are told apart at a glance.
+    assert [svg.count("role-legend-label") for svg in page.split("<svg")[1:]] == [3, 4]

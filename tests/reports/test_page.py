@@ -5,30 +5,31 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import polars as pl
 import pytest
 from scipy import stats
 
 import tarry
-from tarry.reports.demo import PolicyResult, against_capacity, compare, demo_page
+from tarry.planning.demo import STEPS, WORLDS, Result
+from tarry.reports.demo import compare, demo_tables, rate_chart
 
 pytest.importorskip("vl_convert")
 
 
-def cell(capacity, regrets):
-    few = len(regrets) < 2
-    half = float("nan") if few else stats.t.ppf(0.975, len(regrets) - 1) * float(stats.sem(regrets))
-    figures = dict.fromkeys(("observed", "mean_weight", "second_moment", "saturated", "bound"), 1.0)
-    curve = pl.DataFrame({"seed": range(len(regrets)), "t": [1] * len(regrets), "regret": regrets})
-    return PolicyResult("A", capacity, True, {"regret": float(np.mean(regrets)), "half": half, **figures}, curve)
+def result(policy, capacity, world, errors):
+    months = np.array(errors)
+    return Result(
+        policy, capacity, world, policy == "VarOpt", 0.3, months, months, 0.5, 1.0, dict.fromkeys(STEPS, months)
+    )
 
 
-def test_bars_are_students():
-    drawn = json.loads(against_capacity([cell(4, [1.0, 2.0, 3.0]), cell(8, [5.0])]).to_json())
-    several, one = json.loads(drawn["layer"][0]["data"]["values"])
-    half = stats.t.ppf(0.975, 2) / np.sqrt(3)
-    assert (several["low"], several["high"]) == (pytest.approx(2 - half), pytest.approx(2 + half))
-    assert (one["low"], one["high"]) == (5.0, 5.0)
+def test_bars_and_figures_are_students():
+    errors = [-0.01, 0.0, 0.04]
+    half = stats.t.ppf(0.975, 2) * np.std(errors, ddof=1) / np.sqrt(3)
+    results = [result("VarOpt", 8, world, errors) for world in WORLDS]
+    (point,) = json.loads(rate_chart(results).to_dict()["layer"][0]["data"]["values"])
+    assert (point["low"], point["high"]) == (pytest.approx(31 - 100 * half), pytest.approx(31 + 100 * half))
+    policies, *_ = demo_tables([*results, *(result("unlimited", None, world, [0.0, 0.0, 0.0]) for world in WORLDS)])
+    assert policies.rows[0][:3] == ("VarOpt", "31.0%", f"1.0 ± {100 * half:.1f}")
 
 
 def test_records_overlaid_say_whether_they_met_the_same_games():
@@ -43,8 +44,3 @@ def test_records_overlaid_say_whether_they_met_the_same_games():
     many, more = (tarry.simulate(None, learner, seeds=2, games=drawn) for learner in (fast, slow))
     for records, told in (((one, other), "one game"), ((many, more), "the same games"), ((one, many), "games differ")):
         assert f"Regret, {told}" in compare(dict(zip("ab", records, strict=True))).to_json()
-
-
-def test_a_page_of_one_seed(tmp_path):
-    path = demo_page([cell(4, [1.0]), cell(None, [1.0])], tmp_path / "demo.html", title="Demo", story="One & all")
-    assert path.read_text(encoding="utf-8").count("<svg") == 2

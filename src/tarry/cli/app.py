@@ -39,7 +39,7 @@ COMMANDS = {
     "results": ("tarry.cli.results:results_app", "What a sweep gave (docs/experiments.md)."),
     "demo": (
         "tarry.cli.plan:demo_command",
-        "Play one game under every policy and capacity; print a table and write a page of curves.",
+        "Play a help desk with late labels under every policy; print rates and regrets, and write a page.",
     ),
 }
 """Where each command is, and its help."""

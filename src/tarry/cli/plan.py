@@ -15,10 +15,10 @@ from tarry.cli.own import MembersOption, has_member, load, make_member, member_o
 from tarry.errors import ArgumentError
 from tarry.planning import Constants, Plan, list_bounds, plan, plan_model, read_log
 from tarry.planning.bounds import bounds_by_delay
-from tarry.planning.demo import DIMENSION, PLAN, STORY, make_game, play_plan
+from tarry.planning.demo import HORIZON, PLAN, play_plan
 from tarry.planning.policies import Conditions, Policy, choose_policies
 from tarry.planning.sources import MODELS
-from tarry.reports.demo import PolicyResult, demo_page, summary_table
+from tarry.reports.demo import demo_guide, demo_page, demo_tables
 from tarry.reports.plans import bounds_table, check_chart, delays_table, plan_tables, save_plan
 
 if TYPE_CHECKING:
@@ -220,8 +220,8 @@ def bound_command(
 
 def demo_command(
     out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("out") / "demo",
-    seeds: Annotated[int, typer.Option(min=2, help="Runs per policy and capacity.")] = 64,
-    horizon: Annotated[int, typer.Option(min=100, help="Rounds per run.")] = 20_000,
+    seeds: Annotated[int, typer.Option(min=2, help="Months played, of other tickets each.")] = 16,
+    horizon: Annotated[int, typer.Option(min=100, help="Tickets of a month.")] = HORIZON,
 ) -> None:
     console = screen()
     with refusing():
@@ -229,17 +229,15 @@ def demo_command(
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OSError(f"cannot write to {out}: {error.strerror}; choose another folder with --out") from error
-        game = make_game(horizon)
-        backlog = game.delays.summary()
-        console.print(
-            f"{horizon:,} rounds on the unit ball of R^{DIMENSION}, DW-FTRL, {seeds} seeds;\n"
-            f"backlog {backlog.total_delay / horizon:.0f} on average, {backlog.max_backlog} at most"
-        )
+        for heading, text in demo_guide().items():
+            console.print(f"[bold]{heading}.[/bold] {text}", highlight=False)
         results = []
         with progress_bar(Console(stderr=True), "playing") as show:
-            for policy, capacity, is_unbiased, record in play_plan(game, seeds):
-                results.append(PolicyResult(policy, capacity, is_unbiased, record.summary(), record.curve))
-                show(len(results), len(PLAN), f"{policy}, {capacity or 'no limit'}")
-        console.print(summary_table(results).rich())
-        path = demo_page(results, out / "index.html", title="Late feedback under a capacity", story=STORY)
-        console.print(f"curves: {path}", soft_wrap=True)
+            for result in play_plan(seeds, horizon):
+                results.append(result)
+                show(len(results), len(PLAN), f"{result.policy}, {result.world}")
+        for table in demo_tables(results):
+            console.print()
+            console.print(table.rich())
+        path = demo_page(results, out / "index.html")
+        console.print(f"page: {path}", soft_wrap=True)

@@ -1,46 +1,25 @@
-"""Policies side by side by capacity: the demonstration's table and page, and records overlaid."""
+"""The demonstration's tables and page, and records overlaid."""
 
 from __future__ import annotations
 
-import json
-from math import isnan
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from tarry.charts import INK, altair, data_of, dressed, grouped, regret_chart
+from tarry.charts import altair, data_of, dressed, grouped, intervals, level, regret_chart
 from tarry.errors import ArgumentError
 from tarry.game import Record
 from tarry.outcomes import DASH, number
+from tarry.planning.demo import AS_IT_IS, MOVED, PRICE, SHUFFLED, SLOTS, STEPS, STORY, Result
 from tarry.reports.page import Page, save_page
-from tarry.reports.style import Figure, captions, figure, panels, spots
-from tarry.reports.table import Table, moment
+from tarry.reports.style import Figure, captions, figure, spots
+from tarry.reports.table import STAR, Table
 
-COLUMNS = ("slots", "policy", "regret ± 95 %", "seen", "mean w", "mean w²", "refused", "bound")
-
-
-class PolicyResult(NamedTuple):
-    """One policy at one capacity: the summary of its record and its curve (seed, t, regret, bound)."""
-
-    policy: str
-    capacity: int | None
-    is_unbiased: bool
-    summary: dict[str, float]
-    curve: pl.DataFrame
-
-    @property
-    def name(self) -> str:
-        """The policy's name; biased ones carry a star."""
-        return self.policy if self.is_unbiased else f"{self.policy} *"
-
-    @property
-    def interval(self) -> dict[str, float]:
-        """Mean regret and the ends of its interval; with one seed all three are the same."""
-        mean, half = self.summary["regret"], self.summary["half"]
-        half = 0.0 if isnan(half) else half
-        return {"regret": mean, "low": mean - half, "high": mean + half}
+DRAWN = ("VarOpt", "drop newest", "time out", "unlimited")  # lines of a picture; the tables have all
 
 
 def compare(records: dict[str, Record]) -> Any:
@@ -67,59 +46,98 @@ def _games_of(records: list[Record]) -> str:
     return "games differ"
 
 
-def summary_table(results: list[PolicyResult]) -> Table:
-    """Return a table with a section for each capacity."""
-    slots = [result.capacity for result in results]
-    rows = []
-    for result in results:
-        s = result.summary
-        bound = DASH if isnan(s["bound"]) else f"{s['bound']:,.0f}"
-        regret = number(s["regret"], s["half"])
-        weights = (f"{s['mean_weight']:.3f}", moment(s["second_moment"]))
-        seen, refused = f"{s['observed']:.1%}", f"{s['saturated']:.1%}"
-        rows.append((str(result.capacity or "∞"), result.name, regret, seen, *weights, refused, bound))
-    return Table(
-        captions()["policies"]["title"],
-        COLUMNS,
-        rows,
-        captions()["policies"]["text"],
-        text=("policy",),
-        sections=tuple(i for i in range(1, len(slots)) if slots[i] != slots[i - 1]),
-        name="policies",
+def demo_tables(results: Sequence[Result]) -> list[Table]:
+    """Return the policies with ``SLOTS``, the controls, and the error of the rate by number of slots."""
+    usual = {(r.policy, r.world): r for r in results if r.capacity in (SLOTS, None)}
+    policies = list(dict.fromkeys(r.policy for r in results))
+    rows: list[tuple[str, ...]] = []
+    controls: list[tuple[str, ...]] = []
+    for policy in policies:
+        one, moved, shuffled = (usual[policy, world] for world in (AS_IT_IS, MOVED, SHUFFLED))
+        believed = f"{one.truth + np.nanmean(one.errors):.1%}" if np.isfinite(one.errors).any() else DASH
+        rows.append((one.name, believed, _error(one), _hours(one), f"{one.step:g}", f"{one.seen:.1%}"))
+        controls.append((one.name, _error(moved), _hours(moved), _error(shuffled), _hours(shuffled)))
+    trials = results[0].by_step[STEPS[0]].size
+    fairness = (
+        f"Every policy has its own best of the same {len(STEPS)} steps, {', '.join(f'{step:g}' for step in STEPS)} "
+        f"over √(T + 2Σd), chosen on {trials} months that are in no table."
     )
-
-
-def demo_page(results: list[PolicyResult], path: Path, *, title: str, story: str) -> Path:
-    curves = {}
-    for capacity in sorted({result.capacity for result in results if result.capacity is not None}):
-        shown = [result for result in results if result.capacity in (capacity, None)]
-        frame = pl.concat([result.curve.with_columns(policy=pl.lit(result.name)) for result in shown])
-        curves[f"{capacity} slots"] = regret_chart(frame, group="policy", orient="bottom", columns=5)
-    parts: list[Figure | Table] = [
-        figure("demo-capacity", dressed(against_capacity(results)))._replace(name="capacity"),
-        figure("demo-regret", panels(curves))._replace(name="regret"),
-        summary_table(results),
+    limited = [r for r in results if r.world == AS_IT_IS and r.capacity is not None]
+    capacities = sorted({int(r.capacity) for r in limited if r.capacity})
+    by_slots = {(r.name, r.capacity): _error(r) for r in limited}
+    errors = [(name, *(by_slots[name, c] for c in capacities)) for name in dict.fromkeys(r.name for r in limited)]
+    heads = ("policy", "believes", "off, points", "hours lost", "step", "seen")
+    moved_heads = ("policy", "moved: off", "hours lost", "shuffled: off", "hours lost ")
+    return [
+        _table("demo-policies", heads, rows, f" {fairness}\n{STAR}"),
+        _table("demo-controls", moved_heads, controls),
+        _table("demo-slots", ("policy", *(f"{c} slots" for c in capacities)), errors),
     ]
-    return save_page(Page(title, [story], parts=parts), path)
 
 
-def against_capacity(results: list[PolicyResult]) -> Any:
-    """Return a chart of final regret with its interval against the slots; policies without a limit lie across."""
+def _table(name: str, heads: tuple[str, ...], rows: list[tuple[str, ...]], note: str = "") -> Table:
+    told = captions()[name]
+    return Table(told["title"], heads, rows, told["text"] + note, text=("policy",), name=name)
+
+
+def _error(result: Result) -> str:
+    """Return by how many points the believed rate is off; nothing where every label is seen, or none."""
+    if result.capacity is None or not np.isfinite(result.errors).any():
+        return DASH
+    mean, half = _interval(100 * result.errors)
+    return f"{mean:.1f}" if half is None else f"{mean:.1f} ± {half:.1f}"
+
+
+def _hours(result: Result) -> str:
+    return number(*_interval(result.regrets))
+
+
+def _interval(values: NDArray[np.float64]) -> tuple[float, float | None]:
+    """Return the mean over months and half its 95 % interval."""
+    means = intervals(pl.DataFrame({"all": 0, "value": values}), ["all"], "value")
+    return means["mean"][0], means["half"][0]
+
+
+def demo_guide() -> dict[str, str]:
+    """Return what the problem is, for whom, when not, what to do next, and what is played, by heading."""
+    return {**captions()["demo"]["guide"], "What is played": STORY}
+
+
+def demo_page(results: Sequence[Result], path: Path) -> Path:
+    policies, controls, slots = demo_tables(results)
+    rate, steps = figure("demo-rate", rate_chart(results)), figure("demo-steps", steps_chart(results))
+    parts: list[Figure | Table] = [rate, policies, steps, controls, slots]
+    return save_page(Page(captions()["demo"]["title"], parts=parts, guide=demo_guide()), path)
+
+
+def rate_chart(results: Sequence[Result]) -> Any:
+    """Return a chart of the believed rate against the slots, beside the truth and the rate from which a look pays."""
+    limited = [r for r in results if r.world == AS_IT_IS and r.policy in DRAWN and r.capacity is not None]
+    rows = [{"group": r.name, "x": r.capacity, "y": 100 * (r.truth + error)} for r in limited for error in r.errors]
+    least = min(row["x"] for row in rows)
+    lines = _lines(rows, "slots", "tickets believed to be hard, %", 2)
+    truth = level(100 * limited[0].truth, "the truth, which unlimited tracking gives", "x", least, align="left")
+    pays = level(100 * PRICE, "from here on a look pays", "x", least, align="left")
+    return dressed(altair().layer(lines, *truth, *pays).properties(width=620, height=300))
+
+
+def steps_chart(results: Sequence[Result]) -> Any:
+    """Return a chart of the hours lost in the months of the trial, against the step."""
+    usual = [r for r in results if r.world == AS_IT_IS and r.policy in DRAWN and r.capacity in (SLOTS, None)]
+    usual.sort(key=lambda r: DRAWN.index(r.policy))  # colours as in the other chart
+    rows = [{"group": r.name, "x": step, "y": hours} for r in usual for step in STEPS for hours in r.by_step[step]]
+    return dressed(_lines(rows, "step", "hours lost", 4).properties(width=620, height=300))
+
+
+def _lines(rows: list[dict[str, Any]], x_title: str, y_title: str, base: int) -> Any:
+    """Return a line for each group through its means, with their intervals, over a logarithmic axis."""
     alt = altair()
-    limited = [result for result in results if result.capacity is not None]
-    rows = [{"group": result.name, "capacity": result.capacity, **result.interval} for result in limited]
-    names = list(dict.fromkeys(result.name for result in limited))
-    look = grouped(names)
-    base = alt.Chart(data_of(rows))
-    at = alt.Axis(values=sorted({result.capacity for result in limited if result.capacity}))
-    x = alt.X("capacity:Q", scale=alt.Scale(type="log", base=2), axis=at, title="slots")
-    lines = base.mark_line(strokeWidth=2).encode(x=x, y=alt.Y("regret:Q", title="final regret"), **look)
-    marks = []
-    for i, name in enumerate(names):  # a little beside each other, or intervals would cover each other
-        mine, aside = base.transform_filter(f"datum.group == {json.dumps(name)}"), 3.0 * (i - (len(names) - 1) / 2)
-        bar = mine.mark_rule(strokeWidth=2, xOffset=aside)
-        marks.append(bar.encode(x=x, y="low:Q", y2="high:Q", color=look["color"]))
-        marks += spots(mine, 40, aside=aside, x=x, y="regret:Q", color=look["color"])
-    free = [result.interval for result in results if result.capacity is None]
-    floor = alt.Chart(data_of(free)).mark_rule(color=INK, strokeDash=[2, 3])
-    return alt.layer(lines, *marks, floor.encode(y="regret:Q")).properties(width=580, height=340)
+    look = grouped(list(dict.fromkeys(row["group"] for row in rows)), orient="bottom", columns=4)
+    means = intervals(pl.DataFrame(rows), ["group", "x"], "y").select("group", "x", "mean", "low", "high")
+    chart = alt.Chart(data_of(means.to_dicts()))
+    at = alt.Axis(values=sorted({row["x"] for row in rows}), format="~r")
+    x = alt.X("x:Q", scale=alt.Scale(type="log", base=base), axis=at, title=x_title)
+    y = alt.Y("mean:Q", title=y_title, scale=alt.Scale(zero=True))
+    bars = chart.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=look["color"])
+    lines = chart.mark_line(strokeWidth=2).encode(x=x, y=y, **look)
+    return alt.layer(lines, bars, *spots(chart, 40, x=x, y=y, color=look["color"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ class Page(NamedTuple):
     """What a page holds, in this order: paragraphs, small notes, warnings under their headings, figures and tables.
 
     At the end stand the command that makes the page again, versions, and the sweep's file (None: there is no sweep).
+    Before all of it there may be a guide: short texts by heading, with commands in backticks.
     """
 
     title: str
@@ -27,6 +29,7 @@ class Page(NamedTuple):
     command: str = ""
     versions: Sequence[str] = ()
     file: str | None = None
+    guide: dict[str, str] = {}
 
     @property
     def figures(self) -> list[Figure]:
@@ -44,7 +47,7 @@ class Page(NamedTuple):
         """Return the page as text; ``svgs`` has the figures by name where they are drawn already."""
         try:
             from jinja2 import Environment, FileSystemLoader, StrictUndefined
-            from markupsafe import Markup
+            from markupsafe import Markup, escape
         except ImportError as error:
             raise ImportError("pages need jinja2: pip install 'tarry[report]'") from error
         svgs = self.svgs() if svgs is None else svgs
@@ -52,6 +55,7 @@ class Page(NamedTuple):
         inside = [Markup(svgs[one.name] if isinstance(one, Figure) else one.html(ROWS)) for one in self.parts]
         settings: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
         here = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, **settings)
+        here.filters["code"] = lambda text: Markup(re.sub("`(.*?)`", r"<code>\1</code>", str(escape(text))))
         return here.get_template("page.html").render(page=self, inside=inside, most=ROWS, dark=DARK)
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tarry.outcomes import DASH, WITHOUT_WEIGHTS
+from tarry.outcomes import DASH
 from tarry.planning import Plan
 from tarry.planning.bounds import Bound
 from tarry.planning.measure import Figures
 from tarry.planning.plan import few
 from tarry.reports.page import Page, save_page
 from tarry.reports.style import Figure, captions, figure
-from tarry.reports.table import Table, moment
+from tarry.reports.table import STAR, Table, moment
 
-STAR = f"* unweighted: {WITHOUT_WEIGHTS}."
 NOT_OFFERED = "– not offered at so few (or so many) slots: see docs/planning.md."
 SUFFIXES = (".svg", ".png", ".html")
 

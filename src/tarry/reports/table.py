@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tarry.outcomes import DASH
+from tarry.outcomes import DASH, WITHOUT_WEIGHTS
 
 if TYPE_CHECKING:
     from rich.table import Table as Grid
 
+STAR = f"* unweighted: {WITHOUT_WEIGHTS}."  # under tables in which such policies carry one
 PAGE = 40  # rows that fit on a page of LaTeX
 
 # Text as LaTeX sets it: signs of its own escaped, symbols that the usual fonts lack as maths.
