@@ -336,19 +336,23 @@ class LabelJoin(StoredObject):
         """Return what :meth:`next_due` does in microseconds, which are exact."""
         return self._turns.look(self._tracker.slots.next_end) if self._window else None
 
-    def advance(self, now: Any = None) -> list[Row]:
+    def advance(self, now: Any = None, limit: int | None = None) -> list[Row]:
         """Return the rows of all tracked decisions whose windows have ended by a moment, now if it is not said.
 
-        They come in the order in which their windows ended, with ``missing`` as the label where none came. Those that
-        this process cannot read wait on, for :meth:`due` and for one that can.
+        With a ``limit`` at most so many come out, and the others with the next call. They come in the order in which
+        their windows ended, with ``missing`` as the label where none came. Those that this process cannot read wait
+        on, for :meth:`due` and for one that can.
         """
-        return self._turns.change(self._advance, self._moment(now, "now"))
+        most = None if limit is None else as_int(limit, "limit")
+        return self._turns.change(self._advance, self._moment(now, "now"), most)
 
-    def _advance(self, moment: int, *_: Any) -> list[Row]:
+    def _advance(self, moment: int, limit: int | None = None, *_: Any) -> list[Row]:
         tracker = self._tracker
         rows: list[Row | None] = []
         self._tracker.slots.note(moment)
         for t in tracker.slots.ended(moment):
+            if len(rows) == limit:
+                break
             try:
                 item = tracker.item(t)
                 assert item is not None  # a tracked round is always kept

@@ -314,9 +314,13 @@ class ShardedJoin(LabelJoin):
         ends = self._all([shard.next_due for shard in self._shards])
         return min((end for end in ends if end is not None), default=None)
 
-    def advance(self, now: Any = None) -> list[Row]:
-        found = self._all([partial(shard.advance, now) for shard in self._shards])
-        return self._rows_of(found)
+    def advance(self, now: Any = None, limit: int | None = None) -> list[Row]:
+        if limit is None:
+            return self._rows_of(self._all([partial(shard.advance, now) for shard in self._shards]))
+        rows: list[Row] = []
+        for k, shard in enumerate(self._shards):
+            rows += [cast(Row, self._numbered(k, row)) for row in shard.advance(now, limit - len(rows))]
+        return rows
 
     def _rows_of(self, found: Sequence[Sequence[Row]]) -> list[Row]:
         return [cast(Row, self._numbered(k, row)) for k, part in enumerate(found) for row in part]
@@ -366,7 +370,9 @@ class ShardedJoin(LabelJoin):
 
     def status(self) -> Status:
         whole, parts = self._books()
-        return status_from(whole)._replace(shards=tuple(_load(part) for part in parts))
+        loads = tuple(_load(part) for part in parts)
+        slots = None if any(load.capacity is None for load in loads) else sum(load.capacity or 0 for load in loads)
+        return status_from(whole)._replace(shards=loads, capacity=slots, is_numbered=False)
 
     def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0) -> Estimate:
         return estimate_of(self._books()[0], level, low, high)

@@ -117,7 +117,8 @@ class Status(NamedTuple):
     ``fates`` sum to ``rounds``; ``answers`` count calls. ``certificate`` bounds the weighted regret over the rounds
     that have arrived; None before the first round, for joins, and for learners without a rate. ``sizes`` has, where
     rounds have them, how many do, the total over all rounds, and its part that is held; ``balance`` and ``weights`` are
-    by size then. ``shards`` are the loads of a join that has them.
+    by size then. ``shards`` are the loads of a join that has them. ``is_numbered`` says whether rounds go by their
+    numbers or by the caller's ids; None before the first.
     """
 
     rounds: int
@@ -132,6 +133,9 @@ class Status(NamedTuple):
     estimate: Estimate | None = None
     sizes: dict[str, float] | None = None
     shards: tuple[Load, ...] | None = None
+    kind: str = JOIN
+    capacity: int | None = None
+    is_numbered: bool | None = None
 
     def rows(self) -> dict[str, str]:
         """Return the same as text, for tables."""
@@ -254,7 +258,7 @@ def status_of(tracker: Tracker) -> Status:
         *bound_warnings(tracker.terms, tracker.slots.state.tally),
     )
     certificate = certificate_now(player, tracker.slots.state, tracker.terms, tracker.rounds)
-    return found._replace(warnings=warnings, certificate=certificate)
+    return found._replace(warnings=warnings, certificate=certificate, is_numbered=tracker.is_numbered)
 
 
 def status_from(books: Books) -> Status:
@@ -272,6 +276,8 @@ def status_from(books: Books) -> Status:
         warnings=tuple(_warnings(books, estimate)),
         estimate=estimate,
         sizes=books.sizes or None,
+        kind=books.configuration.kind,
+        capacity=books.configuration.capacity,
     )
 
 
