@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import Any
 
 from tarry import delays, domains, learners, losses, players, rates, schedulers, theory, tracking
-from tarry.theory import bandits
 
 Table = dict[str, Callable[..., Any]]
 
@@ -52,7 +51,7 @@ LEARNERS = _exported(learners) | _table(
 RATES = _table(
     rates,
     "Anytime BanditRadius BanditRadius.for_backlog BanditRate BanditRate.for_backlog BestOfBoth Constant DoublingRate "
-    "EnergyRadius EnergyRate Power Sequence inverse_time",
+    "Power Sequence inverse_time",
 )
 
 # Formulas that give a rate, a radius or a probability. They stand inside a learner only.
@@ -62,8 +61,6 @@ TUNINGS = _table(theory, "calibrated_probability calibrated_safety convex_rate m
     "bandit_free_smoothing": _part(theory.priority_bandit_tuning, "smoothing"),
     "bandit_rate": _part(theory.bandit_tuning, "rate"),
     "bandit_smoothing": _part(theory.bandit_tuning, "smoothing"),
-    "energy_probability": bandits.energy_probability,
-    "energy_smoothing": bandits.energy_smoothing,
     "experts_rate": _part(theory.experts_tuning, "rate"),
     "universal_safety": theory.calibrated_safety,
 }
@@ -79,7 +76,7 @@ MEMBERS: dict[str, Table] = {
     "epochs": _table(tracking, "Doubling Single"),
     "player": _table(
         players,
-        "bandit_convex bandit_strongly_convex beyond_peak_backlog convex finite_actions recommended strongly_convex",
+        "bandit_convex bandit_strongly_convex convex finite_actions recommended strongly_convex",
     ),
 }
 

@@ -9,9 +9,8 @@ import pytest
 
 import tarry
 from tarry.learners import DWFTBL
-from tarry.rates import BanditRadius, BanditRate, EnergyRadius, EnergyRate, inverse_time
+from tarry.rates import BanditRadius, BanditRate, inverse_time
 from tarry.schedulers import DoublingBernoulli
-from tests.oracles import theory
 
 K, RADIUS, HORIZON = 3, 1.5, 90
 DOMAIN = tarry.domains.Ball(K, radius=RADIUS)
@@ -52,30 +51,8 @@ def _paper_curved(capacity):
     return ratio, rate
 
 
-def _energy(capacity):
-    """The follow-up's, from the sizes of the tracking set found by the rounds of the epoch."""
-
-    def chance(guess):
-        return min(1.0, capacity / (8 * guess))
-
-    def ratio(n, guess):
-        return min(1.0, 0.7 * math.sqrt(SPREAD) * HORIZON**-0.25 * chance(guess) ** -0.25)
-
-    def rate(n, guess, counts):
-        z, p = SPREAD / ratio(n, guess), chance(guess)
-        total = 2 * (z * z + min(capacity - 1, guess - 1) + 1) / p
-        for c in counts:
-            total += (c < capacity) * (z * z + z * math.sqrt(c) + c) / p
-        return DIAMETER / STEEPEST / math.sqrt(total)
-
-    return ratio, rate
-
-
 def _learner(kind, capacity):
     crowd = {"spread": SPREAD, "capacity": capacity}
-    if kind == "energy":
-        smoothing = EnergyRadius(RADIUS, **crowd, horizon=HORIZON, factor=0.7)
-        return DWFTBL(DOMAIN, rate=EnergyRate(DIAMETER, STEEPEST, smoothing), smoothing=smoothing)
     curved = kind == "curved"
     rate = inverse_time(CURVATURE) if curved else BanditRate.for_backlog(DIAMETER, STEEPEST, **crowd)
     return DWFTBL(DOMAIN, rate=rate, smoothing=BanditRadius.for_backlog(RADIUS, **crowd, curved=curved))
@@ -115,7 +92,7 @@ def _transcribed(delays, capacity, unit, rules, value):
     return np.array(plays), weights, sizes
 
 
-RULES = {"paper": _paper, "curved": _paper_curved, "energy": _energy}
+RULES = {"paper": _paper, "curved": _paper_curved}
 SMALL, LARGE = 5, 27
 
 
@@ -131,7 +108,7 @@ def test_plays_are_the_formulas(kind, capacity, name):
         if kind == "curved"
         else tarry.losses.Linear(ROWS, offsets=np.full(HORIZON, 0.3))
     )
-    unit = max(1, capacity // 8) if kind == "energy" else 1
+    unit = 3 if kind == "paper" else 1
     plays, weights, sizes = _transcribed(
         delays.values.tolist(), capacity, unit, RULES[kind](capacity), lambda x, t: losses.value(x, t + 1)
     )
@@ -143,14 +120,11 @@ def test_plays_are_the_formulas(kind, capacity, name):
     np.testing.assert_allclose(record.rounds()["weight"], weights, rtol=1e-12)
     assert [len(members) for members in sets_before_admission(record)] == sizes
     assert record.exploration_rounds is None
-    if kind == "energy":
-        assert np.array_equal(record.regret, tarry.simulate(game, player, draws=draws).regret)
 
 
-@pytest.mark.parametrize("kind", ["paper", "energy"])
-def test_live_equals_simulated(kind):
+def test_live_equals_simulated():
     delays, losses = tarry.delays.array(DELAYS["random"]), tarry.losses.Linear(ROWS, offsets=np.full(HORIZON, 0.3))
-    player = tarry.Player(_learner(kind, LARGE), DoublingBernoulli(), tarry.Doubling("backlog", unit=3))
+    player = tarry.Player(_learner("paper", LARGE), DoublingBernoulli(), tarry.Doubling("backlog", unit=3))
     game = tarry.Game(DOMAIN, losses, delays, feedback="value", capacity=LARGE)
     record = tarry.simulate(game, player, seeds=[4], keep_rounds=True)
     session = tarry.Session(player, capacity=LARGE, information="semi-clairvoyant", rng=4)
@@ -161,29 +135,6 @@ def test_live_equals_simulated(kind):
                 session.tell(s, value=losses.value(record.plays()[s - 1], s))
 
 
-def test_the_energy_rate_never_sees_losses_or_weights():
-    """Other losses change plays and nothing on the scheduler's side; the rates are the same to the bit."""
-    from tarry.learners.base import rate_in_force
-
-    player = tarry.Player(_learner("energy", SMALL), DoublingBernoulli(), tarry.Doubling("backlog"))
-    delays = tarry.delays.array(DELAYS["random"]).values
-    rates, plays = [], []
-    for scale in (1.0, -7.0):
-        session = tarry.Session(player, capacity=SMALL, information="semi-clairvoyant", rng=3)
-        seen = []
-        for t in range(1, HORIZON + 1):
-            opened = session.ask()
-            seen.append(rate_in_force(player.learner, session._tracker.slots.state.learner, t))
-            for s in range(1, t + 1):
-                if s + delays[s - 1] == t:
-                    session.tell(s, value=scale * (1.0 + s % 3))
-        rates.append(seen)
-        plays.append(opened.play)
-    assert rates[0] == rates[1]
-    assert len(set(rates[0])) > HORIZON // 2
-    assert not np.array_equal(plays[0], plays[1])
-
-
 def test_a_unit_multiplies_the_guesses():
     from tarry.tracking.doubling import enters_epoch, fresh_epochs, magnitude
 
@@ -192,7 +143,6 @@ def test_a_unit_multiplies_the_guesses():
         if enters_epoch(epochs, memory, t, t - 1):
             reached.append((t - 1, magnitude(epochs, memory)))
     assert reached == [(0, 3.0), (3, 6.0), (6, 12.0), (12, 24.0), (24, 48.0)]
-    assert [h + 1 for h in theory.energy_thresholds(24, 5)] == [m for _, m in reached]
     with pytest.raises(ValueError, match="over='backlog' only"):
         tarry.Doubling("total", unit=2)
     with pytest.raises(ValueError, match="unit"):

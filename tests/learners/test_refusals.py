@@ -40,8 +40,6 @@ from tarry.rates import (
     BestOfBoth,
     Constant,
     DoublingRate,
-    EnergyRadius,
-    EnergyRate,
     Power,
     Rule,
     Sequence,
@@ -99,8 +97,6 @@ BUILDERS_AND_RULES = {
     BanditRadius: {"inner_radius": 1.0, **LEVELS},
     BanditRate.for_backlog: {**SCALE, **CROWD},
     BanditRadius.for_backlog: {"inner_radius": 1.0, **CROWD},
-    EnergyRate: {**SCALE, "smoothing": EnergyRadius(1.0, 1.0, 4, 9)},
-    EnergyRadius: {"inner_radius": 1.0, "spread": 1.0, "capacity": 4, "horizon": 9},
     Mahalanobis: {"matrix": np.eye(2)},
 }
 # Learners by their first example, in two dimensions: then three numbers are too many.

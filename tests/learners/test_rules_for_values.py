@@ -8,8 +8,8 @@ import pytest
 import tarry
 from tarry.learners import DWFTBL, DWFTRL
 from tarry.learners.base import RecordedDirections, absorb, allocate, predict, rate_in_force, restart
-from tarry.rates import BanditRadius, BanditRate, EnergyRadius, EnergyRate, Power
-from tarry.rates.base import MAGNITUDE, MEMORY, at, count_tracked, first_rate, last_rate, next_rate, radius
+from tarry.rates import BanditRadius, BanditRate
+from tarry.rates.base import MAGNITUDE, MEMORY, first_rate, last_rate, next_rate, radius
 from tests.oracles import theory
 
 T = np.arange(1, 301)
@@ -69,45 +69,6 @@ def test_the_rules_at_a_level(level):
     np.testing.assert_allclose(
         [radius(steep, memory, t) for t in T], R * theory.bandit_curved_smoothing(T, **shape), rtol=1e-12
     )
-
-
-@pytest.mark.parametrize(("magnitude", "capacity"), [(1, 3), (3, 24), (96, 24)])
-def test_the_energy_rules(magnitude, capacity):
-    """The follow-up's, against its formulas written for arrays."""
-    counts = np.random.default_rng(2).integers(0, capacity + 1, 300)
-    p = theory.energy_probability(magnitude - 1, capacity=capacity)
-    ratio = theory.energy_smoothing(spread=SPREAD, horizon=5000, probability=p, factor=1.5)
-    expected = theory.energy_rates(
-        counts,
-        diameter=D,
-        gradient_bound=G,
-        length=SPREAD / ratio,
-        probability=p,
-        threshold=magnitude - 1,
-        capacity=capacity,
-    )
-    tuning = {"spread": SPREAD, "capacity": capacity, "horizon": 5000, "factor": 1.5}
-    smoothing = EnergyRadius(R, **tuning)
-    rate, memory, found = EnergyRate(D, G, smoothing), _memory(magnitude), []
-    before = first_rate(rate, memory)
-    for t, tracked in zip(T, counts, strict=True):
-        count_tracked(rate, memory, tracked)
-        found.append(next_rate(rate, memory, t, -1))
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert before >= found[0]
-    assert last_rate(rate, memory, 1.0, 300) == found[-1]
-    assert radius(smoothing, _memory(magnitude), 7) == pytest.approx(R * ratio)
-
-
-def test_a_shifted_power_is_the_follow_ups_curved_tuning():
-    a = theory.energy_offset(spread=3.0, probability=0.25)
-    rate, smoothing = Power(1 / 0.4, 1.0, shift=a), Power(R * a ** (1 / 3), 1 / 3, shift=a)
-    given = theory.energy_curved_rate(T, strong_convexity=0.4, offset=a)
-    np.testing.assert_allclose([at(rate, t) for t in T], given, rtol=1e-12)
-    np.testing.assert_allclose([at(smoothing, t) for t in T], R * theory.energy_curved_smoothing(T, offset=a))
-    assert at(smoothing, 1) < R
-    with pytest.raises(ValueError, match="shift"):
-        Power(1.0, 1.0, shift=-1.0)
 
 
 def test_the_level_rate_is_learnt_from_the_backlog():
@@ -195,11 +156,7 @@ BALL = tarry.domains.Ball(2)
         (lambda: BanditRadius(1.0, 1.0, 0.0), ValueError, "level must be positive"),
         (lambda: BanditRate.for_backlog(2.0, 1.0, 1.0, 0), ValueError, "capacity"),
         (lambda: BanditRadius.for_backlog(1.0, 1.0, 4, -2), ValueError, "max_backlog"),
-        (lambda: EnergyRate(2.0, 1.0, 0.5), TypeError, "smoothing must be the learner's own radius"),
-        (lambda: EnergyRadius(1.0, 1.0, None, 100), ValueError, "capacity"),
-        (lambda: EnergyRadius(1.0, 1.0, 4, 0), ValueError, "horizon"),
         (lambda: DWFTBL(BALL, 0.1, BanditRadius.for_backlog(1.5, 1.0, 4)), ValueError, "inner radius 1, got 1.5"),
-        (lambda: DWFTBL(BALL, 0.1, EnergyRadius(1.5, 1.0, 4, 9)), ValueError, "inner radius 1, got 1.5"),
         (lambda: DWFTBL(BALL, 0.1, BanditRate(2.0, 1.0, 1.0, 1.0)), TypeError, "no rule for the smoothing"),
         (lambda: DWFTRL(BALL, BanditRadius.for_backlog(1.0, 1.0, 4)), TypeError, "no rule for the rate"),
     ],
@@ -207,9 +164,3 @@ BALL = tarry.domains.Ball(2)
 def test_refusals(make, error, sentence):
     with pytest.raises(error, match=sentence):
         make()
-
-
-def test_thresholds_that_do_not_fit():
-    assert theory.energy_thresholds(8, 62)[-1] == 2**61 - 1
-    with pytest.raises(ValueError, match=r"below 2\*\*62, got 80 at capacity 8"):
-        theory.energy_thresholds(8, 80)

@@ -2,7 +2,6 @@
 
 from tarry.theory import *  # noqa: F403
 from tarry.theory.arguments import harmonic, rounds
-from tarry.theory.bandits import energy_probability, energy_smoothing
 from tarry.theory.calibrate import morris_tail, saturation_tails
 from tarry.theory.weights import batch_length, kappa
 from tests.oracles.moments import *  # noqa: F403
@@ -12,8 +11,6 @@ from tests.oracles.saturation import *  # noqa: F403
 
 __all__ = [
     "batch_length",
-    "energy_probability",
-    "energy_smoothing",
     "harmonic",
     "kappa",
     "morris_tail",

@@ -1,4 +1,4 @@
-"""Players for values: what is recommended, on what grounds, how it compares with knowing, and the follow-up's."""
+"""Players for values: what is recommended, on what grounds, and how it compares with knowing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import tarry
 from studies.numbers import short, write_if_asked
 from tarry import players, schedulers
-from tarry.rates import BanditRadius, BanditRate, EnergyRate, Power
+from tarry.rates import BanditRadius, BanditRate
 from tarry.rates.base import at
 from tarry.tracking.doubling import Single
 from tests.oracles import theory
@@ -183,7 +183,6 @@ def test_delays_are_never_read(losses):
     object.__setattr__(game, "delays", _Untouchable())
     players.recommended(game)
     players.recommended(game, backlog=10)
-    players.beyond_peak_backlog(game, backlog=10 if losses is CURVED else None)
 
 
 @pytest.mark.parametrize(
@@ -226,20 +225,19 @@ def test_a_forgotten_capacity_is_noticed(backlog, curvature):
 @pytest.mark.jit(only=True)
 @pytest.mark.parametrize("kind", ["flat", "curved"])
 def test_not_knowing_costs_little(kind):
-    """Regret over that of the paper's player, which knows the largest backlog; and the follow-up's."""
+    """Regret over that of the paper's player, which knows the largest backlog."""
     horizon, rng = 20_000, np.random.default_rng(3)
     drift = 0.5 * np.array([1.0, 0.5]) + 0.2 * rng.normal(size=(horizon, 2))
     targets = np.array([0.4, -0.3]) + 0.1 * rng.uniform(-1, 1, size=(horizon, 2))
     losses = tarry.losses.Linear(drift) if kind == "flat" else tarry.losses.Quadratic(targets, strong_convexity=1.0)
     paper = players.bandit_convex if kind == "flat" else players.bandit_strongly_convex
-    shares = {"guess": [], "bound": [], "follow-up": []}
+    shares = {"guess": [], "bound": []}
     for backlog in (40, 56, 200, 400):
         delays = tarry.delays.fixed(horizon=horizon, delay=backlog)
         game = tarry.Game(tarry.domains.Ball(2), losses, delays, feedback="value", capacity=16)
         compared = {
             "guess": players.recommended(game),
             "bound": players.recommended(game, backlog=backlog),
-            "follow-up": players.beyond_peak_backlog(game, backlog=None if kind == "flat" else backlog),
         }
         knowing = tarry.simulate(game, paper(game), seeds=48, bound=False).regret.mean()
         for name, player in compared.items():
@@ -248,59 +246,3 @@ def test_not_knowing_costs_little(kind):
     write_if_asked(f"bandit players, {kind}", "python -m pytest -m slow tests/players/test_values.py", values)
     assert 0 < values["guess"][0] < values["guess"][1] <= 1.3
     assert 0 < values["bound"][0] < values["bound"][1] < 1.0
-
-
-def test_the_follow_ups_players():
-    flat = players.beyond_peak_backlog(_game(capacity=40))
-    assert isinstance(flat.learner.rate, EnergyRate)
-    assert flat.learner.rate.horizon == HORIZON
-    assert flat.epochs == tarry.Doubling("backlog", unit=5)
-    assert flat.scheduler == schedulers.DoublingBernoulli()
-    curved = players.beyond_peak_backlog(_game(CURVED), backlog=24)
-    p = 8 / (8 * 25)
-    assert curved.scheduler == schedulers.Bernoulli(probability=p)
-    steepest, largest = CURVED.gradient_bound(DOMAIN), CURVED.value_bound(DOMAIN)
-    a = (K * largest / steepest) ** 2 / p
-    assert curved.learner.rate == Power(2.0, 1.0, shift=a)
-    assert at(curved.learner.smoothing, 9) == pytest.approx((a / (a + 9)) ** (1 / 3))
-    assert not flat.is_proved
-    assert "unreviewed, not in public records: Xiang, Yang and Shen's claim (docs/theory.md, row 23)" in repr(flat)
-    assert curved.is_proved
-    assert "proved by this project (docs/theory.md, Theorem 5e, row 28), (4G²/λ)·sat on top" in repr(curved)
-    # Where the coin may refuse a share of all rounds, and the horizon is known, the bound says nothing.
-    few = players.beyond_peak_backlog(_game(CURVED, capacity=4), backlog=24)
-    assert not few.is_proved
-    assert few.reason.endswith(
-        "no regret bound is proved: at a capacity below ln T a share of all rounds may be refused"
-    )
-    assert players.beyond_peak_backlog(_game(CURVED, capacity=4), backlog=3).is_proved
-    assert np.isfinite(tarry.simulate(_game(capacity=40), flat).regret[0])
-    assert np.isfinite(tarry.simulate(_game(CURVED), curved).regret[0])
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"capacity": None}, "give capacity="),
-        ({"horizon": None}, "give horizon="),
-        ({"strong_convexity": 0.5}, "give backlog="),
-        ({"backlog": 3}, "guesses the backlog, got backlog=3: leave it out"),
-        ({"value_bound": None}, "needs value_bound"),
-        ({"factor": 0.0}, "factor must be positive"),
-    ],
-)
-def test_the_follow_up_asks_in_sentences(changes, sentence):
-    given = {"horizon": 100, "capacity": 8, "gradient_bound": 1.0, "value_bound": 1.0, **changes}
-    with pytest.raises(ValueError, match=sentence):
-        players.beyond_peak_backlog(DOMAIN, **given)
-
-
-def test_the_follow_up_is_about_values():
-    with pytest.raises(tarry.errors.NotGranted, match="about value feedback, the game gives gradient"):
-        players.beyond_peak_backlog(_game(feedback="gradient"))
-
-
-def test_the_follow_up_is_refused_where_it_cannot_restart():
-    game = _game(preemption=False)
-    with pytest.raises(tarry.errors.NotGranted, match="which is preemption"):
-        tarry.simulate(game, players.beyond_peak_backlog(game))

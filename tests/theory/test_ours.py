@@ -180,16 +180,3 @@ def test_strongly_convex_bandit_bound_is_above_its_sum(shape, level, spread):
     agree(closed, 8 * literal)
     if shape == "none":
         assert value > 0.6 * closed
-
-
-@pytest.mark.parametrize("offset", [0.01, 0.5, 1.0, 4.0, 300.0])
-def test_a_later_start_pays_no_logarithm(offset):
-    """Theorem 5 (e), with (νk)² = A/ρ: the noise and the radii against 17.25 A^(1/3)(A+T)^(2/3), at every horizon."""
-    t = theory.rounds(20_000)
-    ratios = theory.energy_curved_smoothing(t, offset=offset)
-    rates = theory.energy_curved_rate(t, strong_convexity=1.0, offset=offset)
-    noise = np.concatenate((rates[:1], rates[:-1])) * offset / ratios**2  # η_{t−1} a_t²ρ, η_0 = η_1
-    found = np.cumsum(noise + 10 * ratios)
-    closed = 17.25 * np.cbrt(offset * (offset + t) ** 2)
-    assert np.all(found <= closed)
-    assert found[-1] > 0.8 * closed[-1] or offset > 100

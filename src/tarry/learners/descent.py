@@ -159,9 +159,6 @@ class DOGD(Descending):
         rounds = as_int(horizon, "horizon", 1) + as_int(total_delay, "total_delay")
         return cls(domain, _step(domain, gradient_bound, rounds))
 
-    def notice(self, state: DescentState, t: int, tracked: int) -> None:
-        rates.count_tracked(self.rate, state.memory, tracked)
-
     def absorb(
         self, state: DescentState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
     ) -> None:

@@ -56,9 +56,6 @@ class Leading(Learner):
             play[i] = leader.point[i]
         leader.moved[0] = 0
 
-    def notice(self, state: Any, t: int, tracked: int) -> None:
-        rates.count_tracked(self.rate, leader_of(state).memory, tracked)
-
     def advance(self, state: Any, t: int, pending: float) -> None:
         follow(self.domain, self.norm, self.rate, leader_of(state), t, pending)
 

@@ -20,7 +20,7 @@ from tarry.learners.dwftbl import check_smoothing, inner_room
 from tarry.learners.dwftrl import DWFTRL, LeaderState, follow, restart_leader
 from tarry.learners.from_values import OnShrunken, on_shrunken, scales_of
 from tarry.learners.states import Array, clear, zeros_of
-from tarry.rates.base import Power, as_rate, as_rate_of_time, count_tracked, next_rate, radius
+from tarry.rates.base import Power, as_rate, as_rate_of_time, next_rate, radius
 
 
 class GOLD(Learner, init=False):
@@ -84,9 +84,6 @@ class GOLD(Learner, init=False):
         direction(directions, t, play)
         for i in range(play.size):
             play[i] = state.descent.point[i] + delta * play[i]
-
-    def notice(self, state: PooledState, t: int, tracked: int) -> None:
-        count_tracked(self.rate, state.descent.memory, tracked)
 
     def absorb(
         self, state: PooledState, directions: Directions, slot: int, s: int, weight: float, feedback: Array

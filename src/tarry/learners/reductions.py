@@ -53,7 +53,7 @@ def _check_part(base: Learner, part: Learner) -> None:
             f"a base has its own clock and draws for the game's rounds, so it needs one radius for all rounds, got "
             f"{part.smoothing!r}: give a number"
         )
-    # Learners with rates take notice for the rates' sake, wrappers for their base's; others say so, or are believed to.
+    # Wrappers take notice for their base's sake; others say so, or are believed to.
     looks = part.watches_tracked
     if looks is None:
         looks = part.rate is None and part.base is None

@@ -1,8 +1,7 @@
 """Players: ready combinations of learner and scheduler, one per theorem, and the one we recommend."""
 
-from tarry.players.follow_up import beyond_peak_backlog
 from tarry.players.recommended import Recommendation, recommended
 from tarry.players.theorems import bandit_convex, bandit_strongly_convex, convex, finite_actions, strongly_convex
 
 __all__ = ["bandit_convex", "bandit_strongly_convex", "convex", "finite_actions", "strongly_convex"]
-__all__ += ["Recommendation", "beyond_peak_backlog", "recommended"]
+__all__ += ["Recommendation", "recommended"]

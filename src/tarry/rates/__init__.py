@@ -10,12 +10,10 @@ from tarry.rates.backlog import from_first_version as from_first_version  # for 
 from tarry.rates.base import Constant, Power, Rate, inverse_time
 from tarry.rates.base import Rule as Rule
 from tarry.rates.base import Sequence as Sequence
-from tarry.rates.unreviewed import EnergyRadius, EnergyRate
 
 # Of time alone; of the backlog; of the tracking set.
 __all__ = ["Constant", "Power", "Rate", "inverse_time"]
 __all__ += ["Anytime", "BanditRadius", "BanditRate", "BestOfBoth", "DoublingRate"]
-__all__ += ["EnergyRadius", "EnergyRate"]
 
 # Arguments become a Rule or a Sequence by themselves; stores and sweep files name them.
 MEMBERS: dict[str, Any] = {name: globals()[name] for name in (*__all__, "Rule", "Sequence") if name != "Rate"}

@@ -87,11 +87,10 @@ class Rate(Parameters):
     takes_held_weight = trait(False, "Whether an unbiased estimate of their number, the held weight, does as well.")
     takes_sizes = trait(False, "Whether the rate, told b·h + (b² − 1)/2, h the held weight, is proved for sizes b.")
     follows_backlog = trait(False, 'Whether the rate needs ``Doubling("backlog")`` to guess the largest backlog.')
-    tuned_horizon = trait(None, "The most rounds the rate is tuned to; None: any number.")
     tuned_capacity = trait(None, "The capacity the rate is tuned to; None: any.")
 
     def __init_subclass__(cls) -> None:
-        register_methods(cls, (at, first_rate, count_tracked, next_rate, last_rate, radius))
+        register_methods(cls, (at, first_rate, next_rate, last_rate, radius))
 
     def doubts(self, facts: Facts) -> Iterable[str]:
         """Yield a sentence for each assumption that the game does not meet."""
@@ -107,11 +106,6 @@ def at(rate: Rate, t: int) -> float:
 def first_rate(rate: Rate, memory: np.ndarray) -> float:
     """Return η_0, the rate before anything is known."""
     return at(rate, 1)
-
-
-@verb_with_default
-def count_tracked(rate: Rate, memory: np.ndarray, tracked: int) -> None:
-    """Take note that a round found this many rounds tracked, before it asked for a slot itself."""
 
 
 @verb_with_default
@@ -267,18 +261,13 @@ AnyRate = Annotated[Any, as_rate]
 RateOfTime = Annotated[Any, as_rate_of_time]
 
 
-def counts_tracked(rate: Any) -> bool:
-    """Return whether a rate looks at how many rounds are tracked."""
-    return isinstance(rate, tuple(count_tracked.members))
-
-
 def scale_of(diameter: float, gradient_bound: float) -> float:
     """Return D/G, which most rates are proportional to."""
     return as_positive(diameter, "diameter") / as_positive(gradient_bound, "gradient_bound")
 
 
 def check_length(rate: Any, horizon: int | None, name: str) -> None:
-    """Raise ValueError if a rate ends, or was tuned to end, before the game does (None: a session, which has no end).
+    """Raise ValueError if a rate ends before the game does (None: a session, which has no end).
 
     A user's function is tried at rounds of that horizon. What is no rate, such as a number, is passed over.
     """
@@ -286,11 +275,6 @@ def check_length(rate: Any, horizon: int | None, name: str) -> None:
         return
     if isinstance(rate, Rule):
         rate.check_until(ENDLESS if horizon is None else horizon)
-    if rate.tuned_horizon is not None and horizon is not None and horizon > rate.tuned_horizon:
-        raise ValueError(
-            f"{type(rate).__name__} is tuned to a horizon of {rate.tuned_horizon:g}, the game has {horizon} rounds: "
-            "give it the game's horizon"
-        )
     if not isinstance(rate, Sequence):
         return
     if horizon is None:

@@ -3,7 +3,7 @@
 A game is known by its *spread* νk = kM/(Gr). Losses are convex, or strongly convex where ``strong_convexity``, λ, is
 positive: then η_t = 1/(λt). Bernoulli's bounds are the paper's, printed for C ≥ ln T + 1 and ``sharpened`` as for
 gradients: η_{t−1} itself instead of 2η_t, and no factor 2 on the terms of the estimates. The others, Theorem 5, are
-this project's. The ``energy`` functions are of *Beyond Peak Backlog*, of which nothing is proved here.
+this project's.
 """
 
 from __future__ import annotations
@@ -247,22 +247,3 @@ def priority_bandit_bound(
     crowding = 1.0 + (1.0 + 3.0 * kappa(capacity)) * total_delay / horizon
     noise = math.sqrt(spread) * math.pow(horizon**3 * crowding, 0.25)
     return gradient_bound * diameter * (1.74 * math.sqrt(total_delay) + 3.47 * noise)  # √3 and 2√3, rounded up
-
-
-def energy_probability(threshold: int, *, capacity: int) -> float:
-    """p = min{1, C/(8(H + 1))} (unreviewed, not in public records).
-
-    >>> energy_probability(7, capacity=16)
-    0.25
-    """
-    return min(1.0, as_int(capacity, "capacity", 1) / (8.0 * (as_int(threshold, "threshold") + 1)))
-
-
-def energy_smoothing(*, spread: float, horizon: int, probability: float, factor: float = 1.0) -> float:
-    """δ/r = min{1, c √(νk) (T·p)^(−1/4)} (unreviewed, not in public records; c is left open).
-
-    >>> energy_smoothing(spread=1.0, horizon=256, probability=1.0)
-    0.25
-    """
-    scale = as_positive(factor, "factor") * math.sqrt(as_positive(spread, "spread"))
-    return min(1.0, scale * math.pow(as_int(horizon, "horizon", 1) * as_positive(probability, "probability"), -0.25))

@@ -11,9 +11,7 @@ from tarry.kernel import Parameters, Purpose, make_key
 from tarry.kernel.keyed import word
 from tarry.learners.base import KeyedDirections, Learner, notice, rules_of
 from tarry.learners.base import allocate as allocate_learner
-from tarry.rates import EnergyRadius, EnergyRate
-from tarry.rates.base import counts_tracked
-from tarry.schedulers import DoublingBernoulli, VarOpt
+from tarry.schedulers import VarOpt
 from tarry.schedulers.base import Keyed, resettle
 from tarry.schedulers.base import allocate as allocate_scheduler
 from tarry.schedulers.named import free_scheduler
@@ -74,10 +72,10 @@ def _contradictions(learner: Learner, scheduler: Any, epochs: Any) -> Iterator[s
                 f"{type(member).__name__} follows a guess that {got}: give {fixes} to the Player, or a member that "
                 "follows none"
             )
-    if getattr(scheduler, "withholds_feedback", False) and _looks_at_the_set(learner, rules):
+    if getattr(scheduler, "withholds_feedback", False) and _looks_at_the_set(learner):
         yield (
             f"{other} withholds feedback so that plays do not know who of a batch was drawn, but "
-            "the learner's rate counts the tracked rounds, which tells: use another rate, or another scheduler"
+            "the learner counts the tracked rounds, which tells: use another learner, or another scheduler"
         )
     # Such a learner counts entries and arrivals by itself, and must not miss one.
     if learner.watches_tracked and scheduler.needs_preemption and not scheduler.announces_preemption:
@@ -90,30 +88,13 @@ def _contradictions(learner: Learner, scheduler: Any, epochs: Any) -> Iterator[s
             f"{name} counts the tracked rounds, and does not hear of rounds that weigh 0, but some do: "
             'use positive weights, or TsallisFTRL with counts="pending"'
         )
-    # Radius, rate and scheduler of the conditional-energy tuning share one coin.
-    tunings = {rule.tuning if isinstance(rule, (EnergyRate, EnergyRadius)) else None for rule in rules}
-    if tunings <= {None}:
-        return
-    if len(rules) != 2 or len(tunings) != 1:
-        yield (
-            "EnergyRate and EnergyRadius are tuned to each other: give the learner smoothing=radius and "
-            "rate=EnergyRate(diameter, gradient_bound, radius)"
-        )
-    safety = rules[0].safety
-    if scheduler != DoublingBernoulli(safety):
-        yield (
-            f"the conditional-energy rules assume the coin min{{1, C/({safety:g}·guess)}}, got {scheduler!r}: "
-            f"use DoublingBernoulli({safety:g}), or give the radius safety=…"
-        )
 
 
-def _looks_at_the_set(learner: Learner, rules: list[Any]) -> bool:
-    """Return whether plays depend on how many rounds are tracked; with rates they do where a rule does."""
+def _looks_at_the_set(learner: Learner) -> bool:
+    """Return whether plays depend on how many rounds are tracked; a learner with a rate or a base says so itself."""
     if learner.watches_tracked is not None:
         return bool(learner.watches_tracked)
-    if learner.rate is not None or learner.base is not None:
-        return any(counts_tracked(rule) for rule in rules)
-    return isinstance(learner, tuple(notice.members))
+    return learner.rate is None and learner.base is None and isinstance(learner, tuple(notice.members))
 
 
 def as_player(chosen: Any) -> Player:
