@@ -1,7 +1,7 @@
 """Late labels whose delay depends on the label: what a bounded join estimates, and what naive ones do.
 
-Drop-newest comes off well here because traffic is steady; where busy hours differ from quiet ones it is
-biased against the busy ones.
+Drop newest is right here because traffic is steady, whatever the delays; it errs where busy or early times have other
+outcomes. Drop oldest and the time-out err by the delay.
 """
 
 import numpy as np

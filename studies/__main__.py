@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from studies.bias import bias_command
 from studies.cases import Case, clinical_case, flights_case, queue_case, save_page, save_pictures
 from studies.compare import compare_command
 from studies.figures import figures_command
@@ -48,6 +49,7 @@ app.command("steps")(steps_command)
 app.command("looks")(looks_command)
 app.command("plans")(plans_command)
 app.command("figures")(figures_command)
+app.command("bias")(bias_command)
 app.command("optimism")(optimism_command)
 app.command("slots")(slots_command)
 app.command("shards")(shards_command)

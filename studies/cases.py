@@ -35,8 +35,8 @@ LANES = 12  # and slots at most: more cannot be told apart
 
 DEPARTURES = (
     "A flight that leaves on time tells its label at once; one that is three hours late holds a slot for three "
-    "hours. Whatever drops what waits long, or stops listening when much waits, hears of the punctual flights: it "
-    "believes in a world of short delays and predicts one. Weights undo that. "
+    "hours. Whatever drops what waits long hears of the punctual flights. Whatever stops listening when much waits "
+    "hears too little of rush hours, when flights are late. Both predict a world of short delays. Weights undo that. "
 )
 ARRIVALS = (
     "Every label waits until its flight has landed, some hours after the decision, and a late flight's waits longer. "
@@ -45,7 +45,7 @@ ARRIVALS = (
 )
 FLIGHTS = (
     "Known of the whole year of departures with 8 slots, and not to be read off a slice: VarOpt's progressive regret "
-    "is 1.3 times that of no limit and its last model as good, drop newest ends 31 min² above. Known as well: a "
+    "is 1.2 times that of no limit and its last model as good, drop newest ends 31 min² above. Known as well: a "
     "first-order learner whose step is tuned in hindsight can do better with drop newest, since the year drifts and a "
     "small backlog permits larger steps; and on a short stream a few labels of large weight can cost more than the "
     "bias they avoid."
@@ -54,10 +54,10 @@ CLINICAL = (
     "A death is reported on its day, survival only when the year is over: whoever cannot wait hears of deaths. Even "
     "without a limit the first labels are deaths, and the first year is predicted badly by everybody. Known of all "
     "2,189 patients with 32 slots: the naive policies overestimate mortality, all of them; weighted ones are right on "
-    "average, and uncertain by some percentage points, since they rest on a few hundred patients. So few labels are "
-    "also the honest argument against weights: the model of drop newest, trained on a rate that is wrong, errs less "
-    "in its squares than a weighted one, whose variance costs more than the bias it avoids. Ask which of the two you "
-    "need: a rate to report, or a model to rank patients."
+    "average, and uncertain by some percentage points, since they rest on a few hundred patients. Drop newest errs by "
+    "trend: early patients died more often, and it hears more of them. So few labels are also the honest argument "
+    "against weights: on the way the model of drop newest, trained on a rate that is wrong, errs less in its squares "
+    "than a weighted one. Ask which of the two you need: a rate to report, or a model to rank patients."
 )
 QUEUE = (
     "A few hard tickets stay open for weeks, so the longest delay is hundreds of times the usual one, and still "

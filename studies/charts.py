@@ -95,7 +95,7 @@ def precision_chart(stream: Stream, cells: Iterable[tuple[str, int, Spread]]) ->
     lines = base.mark_line(strokeWidth=2).encode(x=x, y=y, **look)
     points = base.mark_point(filled=True, size=36, opacity=1).encode(x=x, y=y, color=look["color"])
     title = "How wrong is the mean label? By slots"
-    subtitle = f"{stream.name}, true mean {stream.mean:.1f} {stream.unit}; * unweighted, hence biased"
+    subtitle = f"{stream.name}, true mean {stream.mean:.1f} {stream.unit}; * unweighted"
     return dressed(alt.layer(lines, points).properties(width=WIDTH, height=320), title, subtitle)
 
 

@@ -32,14 +32,15 @@ def flights(label: str = "departure", first: int | None = None) -> Stream:
     table = _scheduled(late)
     features = _features(table)
     due = table["due"].to_numpy()
-    told = _take_off(table) if label == "departure" else _landing(table)
+    told = np.maximum(due, _take_off(table) if label == "departure" else _landing(table))
     n = first_rows(first, due.size)
     return Stream(
         name=f"flights, {label}s",
         features=features[:n],
         labels=np.clip(_floats(table, late), 0, LONGEST)[:n] / 60.0,
-        delays=array(trace(due[:n], np.maximum(due, told)[:n]).values),
+        delays=array(trace(due[:n], told[:n]).values),
         times=due[:n].astype(np.float64),
+        told=told[:n].astype(np.float64),
         unit="min",
         scale=60.0,
         event=0.25,

@@ -1,6 +1,7 @@
-"""What a case measures of a policy: with weighted ridge regression, which has no step to tune, and with other learners.
+"""What a case measures of a policy: with weighted ridge regression, and with other learners.
 
-First-order learners take a step; here it is the best of a grid for each policy, known only in hindsight. River's and
+The penalty of the regression and the step of first-order learners are the best of a grid for each policy, the same grid
+for all: no policy is held back by what suits another. They are known only in hindsight. River's and
 scikit-learn's models hear the labels a replay says are heard, with the weights it gives.
 """
 
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.streams import PENALTY, WEIGHT_ROOM, Stream, Vector
+from studies.streams import PAIRS, PENALTIES, WEIGHT_ROOM, Stream, Vector
 from tarry.cases import Spread
 from tarry.domains import Ball
 from tarry.game import Game, Record, replay, simulate
@@ -46,9 +47,11 @@ class Scores(NamedTuple):
     """One policy in one case; errors in the stream's unit².
 
     ``progressive``: mean squared error of the plays minus that of the best fixed linear model. ``last``: the same of
-    the last model, over the whole stream. ``believed``: the mean label, by the labels seen and their weights. ``seen``:
-    the share of labels used; ``refused``: of rounds that found no room. ``memory``: bytes of the pending state at its
-    largest, a row of features, an id and a weight for each.
+    the last model, over the whole stream. Each is for the penalty of ``PENALTIES`` that suits it best. ``believed``:
+    the mean label, by the labels seen and their weights; ``shuffled``: the same where pairs of wait and label are
+    shuffled over the decisions, so that load and date tell nothing. ``seen``: the share of labels used; ``refused``: of
+    rounds that found no room. ``memory``: bytes of the pending state at its largest, a row of features, an id and a
+    weight for each.
     """
 
     policy: str
@@ -57,6 +60,7 @@ class Scores(NamedTuple):
     progressive: Spread
     last: Spread
     believed: Spread
+    shuffled: Spread
     seen: float
     refused: float
     memory: int
@@ -72,18 +76,21 @@ def measure(stream: Stream, policy: Policy, capacity: int, seeds: int) -> Scores
     runs = seeds if policy.is_random else 1
     slots = capacity if policy.is_limited else None
     scheduler = scheduler_for(policy, stream, capacity)
-    record = _play(stream, scheduler, slots, runs, PENALTY)
+    records = [_play(stream, scheduler, slots, runs, penalty) for penalty in PENALTIES]
+    record, *_ = records  # what is heard is the same in all
     if record.weights.mean.max() > WEIGHT_ROOM:
         raise ValueError(f"weights of mean {record.weights.mean.max():.2g} may have pushed the model to its bound")
-    squares = 2.0 * stream.scale**2
+    progressive = [Spread.of(2.0 * stream.scale**2 * one.regret / stream.horizon) for one in records]
+    last = [Spread.of([stream.error_of(model) - stream.best_error for model in one.last_plays]) for one in records]
     peak = int(record.occupancy.peak.max()) + 1
     return Scores(
         policy=policy.name,
         is_unbiased=bool(scheduler.is_unbiased),
         capacity=slots,
-        progressive=Spread.of(squares * record.regret / stream.horizon),
-        last=Spread.of([stream.error_of(model) - stream.best_error for model in record.last_plays]),
+        progressive=min(progressive),
+        last=min(last),
         believed=believe(stream, policy, capacity, seeds),
+        shuffled=believe_shuffled(stream, policy, capacity, PAIRS, seeds),
         seen=float(record.observed.mean()),
         refused=float(record.fates[:, 2].mean() / stream.horizon),
         memory=8 * (stream.dimension + 2) * (peak if slots is None else min(peak, slots)),
@@ -104,6 +111,17 @@ def believe(stream: Stream, policy: Policy, capacity: int, seeds: int) -> Spread
     scheduler = scheduler_for(policy, stream, capacity)
     record = _play(stream.constant(), scheduler, slots, seeds if policy.is_random else 1, HARDLY)
     return Spread.of(stream.scale * record.last_plays[:, 0])
+
+
+def estimate(stream: Stream, policy: Policy, capacity: int, seed: int) -> float:
+    """Return Σ w y / Σ w of one run, as shown: the mean label that the labels heard give, 0 where none was."""
+    weights = _weights(stream, policy, capacity, seed)
+    return stream.scale * float(weights @ stream.labels / (weights.sum() + HARDLY))
+
+
+def believe_shuffled(stream: Stream, policy: Policy, capacity: int, control: str, seeds: int) -> Spread:
+    """Return what a policy believes in controls of a stream, each shuffled by its own seed."""
+    return Spread.of([estimate(stream.shuffled(control, seed), policy, capacity, seed) for seed in range(seeds)])
 
 
 def _play(stream: Stream, scheduler: Any, slots: int | None, runs: int, penalty: float) -> Record:
@@ -199,8 +217,8 @@ def _trees(stream: Stream, policy: Policy, capacity: int, name: str, what: str) 
     return LearnerResult(name, what, policy.name, Spread.of([value]), f"fitted to {int(seen.sum()):,} labels, one run")
 
 
-def _weights(stream: Stream, policy: Policy, capacity: int) -> Vector:
-    return heard(stream, scheduler_for(policy, stream, capacity), capacity if policy.is_limited else None, seed=0)
+def _weights(stream: Stream, policy: Policy, capacity: int, seed: int = 0) -> Vector:
+    return heard(stream, scheduler_for(policy, stream, capacity), capacity if policy.is_limited else None, seed)
 
 
 def _arrivals(delays: NDArray[np.int64]) -> Iterator[list[int]]:

@@ -19,13 +19,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tarry.checks import as_int
+from tarry.checks import as_choice, as_int
 from tarry.delays import array, queue, trace
 from tarry.domains import Ball
 from tarry.losses import LeastSquares
 
 Vector = NDArray[np.float64]
-PENALTY = 1.0
+PENALTIES = tuple(4.0**i for i in range(7))  # of ridge regression
+PAIRS, LABELS = CONTROLS = ("pairs", "labels")  # what a control shuffles
 WEIGHT_ROOM = 4.0  # the ball is wide enough for mean weights up to this
 
 
@@ -46,6 +47,7 @@ RNG = 7
 class Stream:
     """``features`` has a row per decision, ``labels`` one number; ``times`` is the clock at each decision, in minutes.
 
+    ``told`` is the clock when its label is known, which the delays count in decisions.
     Labels are shown as ``scale`` · label in ``unit``; for classifiers they are cut at ``event``. ``delays`` are listed.
     """
 
@@ -54,6 +56,7 @@ class Stream:
     labels: Vector
     delays: Any
     times: Vector
+    told: Vector
     unit: str
     scale: float
     event: float
@@ -85,8 +88,26 @@ class Stream:
         n = min(rounds, self.horizon)
         waits = np.minimum(self.delays.values[:n], np.arange(n - 1, -1, -1))
         return replace(
-            self, features=self.features[:n], labels=self.labels[:n], delays=array(waits), times=self.times[:n]
+            self,
+            features=self.features[:n],
+            labels=self.labels[:n],
+            delays=array(waits),
+            times=self.times[:n],
+            told=self.told[:n],
         )
+
+    def shuffled(self, control: str, seed: int) -> Stream:
+        """Return a control: what belongs to the decisions, dealt out over them anew.
+
+        ``"pairs"`` deals out waits together with their labels: load and date tell nothing of a label any more, its
+        delay as much as before. ``"labels"`` deals out labels alone: its delay tells nothing, either.
+        """
+        as_choice(control, "control", CONTROLS)
+        order = np.random.default_rng(seed).permutation(self.horizon)
+        if control == LABELS:
+            return replace(self, labels=self.labels[order])
+        told = self.times + (self.told - self.times)[order]
+        return replace(self, labels=self.labels[order], told=told, delays=array(trace(self.times, told).values))
 
     @cached_property
     def losses(self) -> LeastSquares:
@@ -109,7 +130,7 @@ class Stream:
     @cached_property
     def domain(self) -> Ball:
         """A ball that ridge regression never leaves: λ‖x‖² ≤ Σ w y² (see :class:`tarry.learners.Ridge`)."""
-        largest = float(np.abs(self.labels).max()) * (WEIGHT_ROOM * self.horizon / PENALTY) ** 0.5
+        largest = float(np.abs(self.labels).max()) * (WEIGHT_ROOM * self.horizon / PENALTIES[0]) ** 0.5
         return Ball(self.dimension, radius=max(largest, 1.0))
 
     @cached_property
@@ -165,6 +186,7 @@ def clinical(first: int | None = None) -> Stream:
         labels=table["dies"].to_numpy().astype(np.float64),
         delays=array(trace(diagnosed, told).values),
         times=diagnosed.astype(np.float64) * DAY,
+        told=told.astype(np.float64) * DAY,
         unit="%",
         scale=100.0,
         event=0.5,
@@ -189,12 +211,14 @@ def desk(first: int | None = None) -> Stream:
     refund = rng.random(HORIZON) < chance
     angle = 2 * np.pi * np.arange(HORIZON) / 288
     columns = [np.ones(HORIZON), np.sin(angle), np.cos(angle), *(product == p for p in range(PRODUCTS))]
+    delays = queue(horizon=n, servers=AGENTS, service=work[:n])
     return Stream(
         name="queue, refunds of a help desk",
         features=np.column_stack(columns).astype(np.float64)[:n],
         labels=refund.astype(np.float64)[:n],
-        delays=queue(horizon=n, servers=AGENTS, service=work[:n]),
+        delays=delays,
         times=5.0 * np.arange(n, dtype=np.float64),
+        told=5.0 * (np.arange(n, dtype=np.float64) + delays.values),
         unit="%",
         scale=100.0,
         event=0.5,

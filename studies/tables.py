@@ -18,10 +18,11 @@ _VERDICTS = {
     -1: "an unweighted policy errs less than every weighted one",
 }
 LEGEND = (
-    "Ridge regression (λ = 1). progressive: mean squared error of the plays minus that of the best fixed linear model, "
-    "± half its 95 % interval; last model: the same of the last one over the whole stream; believed mean: by the "
-    "labels heard and their weights, with one run's s.d.; pending: bytes of what waits, at most. * unweighted, hence "
-    "biased."
+    "Ridge regression, each number with the best penalty of a grid for this policy. progressive: mean squared error of "
+    "the plays minus that of the best fixed linear model, ± half its 95 % interval; last model: the same of the last "
+    "one over the whole stream; believed mean: by the labels heard and their weights, with one run's s.d.; shuffled: "
+    "the same with pairs of wait and label shuffled over decisions, so that load and date tell nothing; pending: bytes "
+    "of what waits, at most. * unweighted."
 )
 OTHERS = (
     "Steps of the first-order learners are the best of a grid for each policy, known only in hindsight. "
@@ -35,7 +36,8 @@ def cells(one: Scores) -> tuple[str, ...]:
         one.policy if one.is_unbiased else f"{one.policy} *",
         shown(one.progressive),
         shown(one.last),
-        believed(one),
+        believed(one.believed),
+        believed(one.shuffled),
         f"{one.seen:.1%}",
         f"{one.memory:,}",
     )
@@ -46,10 +48,10 @@ def shown(spread: Spread) -> str:
     return _with(spread.mean, f" ± {spread.half:.{_digits(spread.mean)}f}" if spread.runs > 1 else "")
 
 
-def believed(one: Scores) -> str:
+def believed(spread: Spread) -> str:
     """Return the believed mean label, with the standard deviation of one run where runs differ."""
-    mean, deviation = one.believed.mean, one.believed.deviation
-    return _with(mean, f" (s.d. {deviation:.{_digits(mean)}f})" if one.believed.runs > 1 else "")
+    mean, deviation = spread.mean, spread.deviation
+    return _with(mean, f" (s.d. {deviation:.{_digits(mean)}f})" if spread.runs > 1 else "")
 
 
 def rounded(mean: float) -> float:
@@ -71,10 +73,11 @@ def figures_table(stream: Stream, figures: list[Scores]) -> Table:
     unit, best = stream.unit, stream.best_error
     slots = max((one.capacity or 0) for one in figures)
     # What a number measures goes above its unit.
-    measured = (f"progressive\n{unit}²", f"last model\n{unit}²", f"believed mean\n{unit}", "seen", "pending\nbytes")
+    measured = [f"{what}\n{unit}" for what in ("progressive", "last model", "believed mean", "shuffled")]
+    measured[:2] = [f"{one}²" for one in measured[:2]]
     return Table(
         f"{stream.name}, {slots} slots: true mean {stream.mean:.1f} {unit}, best linear model {best:,.0f} {unit}²",
-        ("policy", *measured),
+        ("policy", *measured, "seen", "pending\nbytes"),
         [cells(one) for one in figures],
         LEGEND,
         text=("policy",),

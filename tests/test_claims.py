@@ -12,7 +12,7 @@ import pytest
 
 from studies import numbers
 from studies.claims import ROOT, is_shown, plain, read_claims, rewritten, shown, update_pages, values_of
-from studies.figures import MAKE, PICTURES, RUNS, believed_by_slots, front_pictures, score_values
+from studies.figures import MAKE, PANELS, PICTURES, RUNS, believed_by_slots, front_pictures, score_values
 from studies.flights import flights
 from studies.measure import measure, quiet
 from studies.numbers import read_numbers, write_numbers
@@ -182,7 +182,7 @@ def test_every_row_of_expectations_in_the_readme_is_a_claim():
     text = TEXTS["README.md"].partition("## What to expect")[2].partition("\n## ")[0]
     (_, *rows), *_ = tables(text)
     claims = [claim for page, claim in CLAIMED if page == "README.md"]
-    assert len(rows) == 3
+    assert len(rows) == 5
     for row in rows:
         assert any(row.startswith(claim) for claim in claims), row
 
@@ -219,5 +219,6 @@ def test_policies_of_the_picture_are_played_at_every_number_of_slots(monkeypatch
 
     with quiet():
         rows = believed_by_slots(flights_case(first=400), 2, lambda _: None)
-    assert [(row["policy"], row["slots"]) for row in rows[:3]] == [("VarOpt", 2), ("VarOpt", 4), ("drop newest", 2)]
-    assert len(rows) == 8
+    places = [(row["policy"], row["slots"], row["panel"] == PANELS[0]) for row in rows[:4]]
+    assert places == [("VarOpt", slots, is_recorded) for slots in (2, 4) for is_recorded in (True, False)]
+    assert len(rows) == 16

@@ -14,7 +14,7 @@ STREAM = desk(first=150)
 
 def one(policy, progressive, last, believed, *, weighted=True, capacity=4, runs=4):
     spreads = (Spread(value, 0.5 if weighted else 0.0, runs if weighted else 1) for value in (progressive, last))
-    return Scores(policy, weighted, capacity, *spreads, Spread(believed, 0.1, runs), 0.5, 0.0, 288)
+    return Scores(policy, weighted, capacity, *spreads, *[Spread(believed, 0.1, runs)] * 2, 0.5, 0.0, 288)
 
 
 def told(varopt, newest):

@@ -114,7 +114,9 @@ def test_few_tickets_are_open_and_some_for_ever():
 
 
 def test_a_closed_stream_costs_nothing_and_a_head_is_a_stream():
-    stream = Stream("", np.ones((3, 1)), np.arange(3.0), array([2, 0, 0]), np.arange(3.0), "min", 60.0, 0.5)
+    stream = Stream(
+        "", np.ones((3, 1)), np.arange(3.0), array([2, 0, 0]), np.arange(3.0), np.full(3, 2.0), "min", 60.0, 0.5
+    )
     losses, delays = stream.closed
     assert delays.values.tolist() == [2, 0, 0, 0]
     assert losses.value([7.0], t=4) == 0.0

@@ -69,11 +69,14 @@ class Given(Unweighted):
 
 
 class DropNewest(Unweighted):
-    """Track while there is room, with weight 1. Biased against busy hours: a baseline only."""
+    """Track while there is room, with weight 1.
+
+    It decides before the outcome and keeps to the end, so it errs only where busy or early times have other outcomes.
+    """
 
 
 class RandomEvict(Unweighted):
-    """Track every newcomer, with weight 1, in a random member's place. Biased towards fast outcomes."""
+    """Track every newcomer, with weight 1, in a random member's place. Errs where delay depends on the outcome."""
 
     needs_preemption = True
 
@@ -87,8 +90,8 @@ class RandomEvict(Unweighted):
 class Reservoir(Unweighted):
     """When full, enter with probability C/(pending+1) in a random member's place; weight 1.
 
-    Counts pending rounds, so acknowledgements are needed. Biased: slow outcomes are exposed to more
-    newcomers, and nothing corrects for that. A baseline only.
+    Counts pending rounds, so acknowledgements are needed. Errs where delay depends on the outcome: slow ones are
+    exposed to more newcomers, and nothing corrects for that. A baseline only.
     """
 
     needs_preemption = True
@@ -122,7 +125,7 @@ class Ordered(Unweighted):
 
 
 class DropOldest(Ordered):
-    """Track every newcomer, with weight 1, at the oldest's expense. Biased towards fast outcomes."""
+    """Track every newcomer, with weight 1, at the oldest's expense. Errs where delay depends on the outcome."""
 
     needs_preemption = True
 
@@ -146,7 +149,8 @@ def as_age(value: Any, name: str) -> int:
 class Timeout(Ordered):
     """Track while there is room, with weight 1, and give up at the start of round s + age + 1.
 
-    Biased twice: against outcomes slower than ``age`` rounds (at least 0) and against busy hours.
+    Errs where delay depends on the outcome, against those slower than ``age`` rounds (at least 0). Where the set is
+    full it refuses as :class:`DropNewest` does, and errs as that does, too.
     """
 
     age: Annotated[int, as_age]
