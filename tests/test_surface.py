@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import sys
 import pytest
 
 import tarry
-from tarry import delays, domains, learners, losses, schedulers
+from tarry import delays, domains, learners, losses, rates, schedulers
 
 ROOMS = ["tarry", *(f"tarry.{name}" for name in ("delays", "domains", "game", "learners", "live", "losses", "reports"))]
 ROOMS += [
@@ -76,6 +77,17 @@ def test_docstrings():
         thing = getattr(tarry, name)
         if callable(thing):
             assert thing.__doc__, name
+
+
+def test_signatures_read_as_types():
+    """In ``help`` a field has its type, and neither the check behind it nor an address."""
+    assert str(inspect.signature(schedulers.Pareto)) == "(safety: float = 16.0)"
+    for room in (delays, domains, learners, losses, rates, schedulers):
+        for cls in (getattr(room, name) for name in room.__all__):
+            if inspect.isclass(cls):
+                shown = str(inspect.signature(cls))
+                assert "Annotated" not in shown, cls
+                assert " at 0x" not in shown, cls
 
 
 def test_show_versions(capsys):

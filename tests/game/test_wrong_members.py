@@ -508,6 +508,23 @@ def test_compiled_verbs_stay_within_arrays_and_numbas_words_are_few():
     assert str(told.value).count("\n") <= 3
 
 
+def crowd_of(tracked):
+    """A helper of a user's without the decorator."""
+    return tracked + 1.0
+
+
+@pytest.mark.jit(only=True)
+def test_a_helper_that_is_no_step_is_named_with_the_way_out():
+    class Helped(Still):
+        def predict(self, state, directions, t, play):
+            play[0] = crowd_of(0.0)
+
+    learner = Helped(tarry.domains.Ball(2))
+    sentence = r"Helped.predict calls crowd_of, which is not compiled .*: write @tarry.kernel.step above def crowd_of$"
+    with pytest.raises(MemberError, match=sentence):
+        _predict.dispatcher_for(learner)(learner, State(np.zeros(2)), 3, np.zeros(2))
+
+
 @pytest.mark.jit(only=True)
 def test_a_verb_of_the_library_that_does_not_compile_is_named_like_a_users(monkeypatch):
     class Allocating(Still):

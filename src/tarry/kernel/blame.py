@@ -25,6 +25,8 @@ _NEEDLESS = re.compile(
 )
 _ALLOCATES = "NRT required"
 _RETURNS_ARRAY = "Only accept returning of array passed into the function"
+# What Numba says of a function of the user's that is no step.
+_HELPER = re.compile(r"Untyped global name '(\w+)'.{0,200}class 'function'", re.DOTALL)
 _PRODUCT = "numba.core.extending._Intrinsic"  # what Numba says of products that need a library
 REMEDY = "docs/members.md says what each verb may do"
 _PLACE = "\n"  # between the parts of a place that compiled code carries
@@ -121,6 +123,9 @@ def does_not_compile(code: CodeType, error: Exception, returns_wrong: bool) -> M
     problem, remedy = "does not compile", _PLAIN
     if returns_wrong:
         problem, said = str(error), []
+    elif helper := _HELPER.search(str(error)):
+        problem, said = f"calls {helper[1]}, which is not compiled", []
+        remedy = f"write @tarry.kernel.step above def {helper[1]}"
     elif said and said[0].startswith(_RETURNS_ARRAY):
         problem, remedy, said = "returns an array, which verbs cannot", "write into the array that is handed in", []
     elif _PRODUCT in str(error):

@@ -59,11 +59,18 @@ class _Declared(type):
         for index, key in enumerate(fields):
             setattr(cls, key, property(itemgetter(index)))
         if init:
-            cls.__signature__ = inspect.Signature(sorted(fields.values(), key=lambda given: given.kind))
+            # For readers: a type alone, without its check.
+            shown = (field.replace(annotation=_type_of(field.annotation)) for field in fields.values())
+            cls.__signature__ = inspect.Signature(sorted(shown, key=lambda given: given.kind))
         return cls
 
     def __init__(cls, *arguments: Any, init: bool = True) -> None:
         super().__init__(*arguments)
+
+
+def _type_of(hint: Any) -> Any:
+    """Return the type of a field, without the check that it is annotated with."""
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
 def _fields_of(cls: type, defaults: dict[str, Any]) -> dict[str, inspect.Parameter]:
