@@ -74,6 +74,7 @@ def test_a_page_needs_no_network(tmp_path):
     call(*MODEL, *FEW, "--chart", tmp_path / "a.html")
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert text.startswith("<!doctype html>")
+    assert text.index("(100 bytes each, assumed)") < text.index("are enough")
     assert "<script" not in text
     assert "How many slots?" in text
 

@@ -66,7 +66,7 @@ def test_a_plan_is_that_of_the_delays(log):
     path = log(busy_month(days=3))
     read = read_log(path)
     made = plan_log(path, target=0.4, **QUICK)
-    again = plan(read.delays, per_day=read.per_day, mean_delay_days=read.mean_delay_days, target=0.4, **QUICK)
+    again = plan(read.delays, **read.known, target=0.4, **QUICK)
     assert made.to_dict() == again.to_dict()
     assert "decisions a day" in made.backlog.little
     assert made.backlog.mean_backlog == pytest.approx(read.delays.backlog().mean())
@@ -331,3 +331,45 @@ def test_blank_cells_and_lines_at_the_end_are_nothing(tmp_path, end):
     path.write_text("decided_at,labelled_at\n2024-01-01,2024-01-02\n2024-01-02, \n2024-01-03,2024-01-05" + end)
     log = read_log(path, missing="end")
     assert (log.rows, log.missing) == (3, 1)
+
+
+def even_log(folder, days, name="log.csv", note=""):
+    made = [START + timedelta(hours=6 * i) for i in range(4 * days)]
+    frame = pl.DataFrame({"decided_at": made, "feedback_at": [time + timedelta(days=3) for time in made], "note": note})
+    path = folder / name
+    frame.write_parquet(path) if path.suffix == ".parquet" else frame.write_csv(path)
+    return path
+
+
+@pytest.mark.parametrize(("days", "is_short"), [(25, True), (41, False), (80, False), (160, False)])
+@pytest.mark.parametrize("release", ["window", "arrival"])
+def test_with_a_window_a_log_is_short_against_the_window_alone(tmp_path, days, is_short, release):
+    """A backlog is full after one window: that of a longer record has no higher peak."""
+    made = plan_log(even_log(tmp_path, days), window="20d", release=release, **QUICK)
+    assert made.backlog.max_backlog == (80 if release == "window" else 12)
+    assert any("1.2 windows long" in warning for warning in made.warnings) == is_short
+    assert not any("hardly had time" in warning for warning in made.warnings)
+
+
+def test_without_a_window_a_log_is_short_against_its_delays(tmp_path):
+    made = plan_log(even_log(tmp_path, 10), **QUICK)
+    assert any("hardly had time" in warning for warning in made.warnings)
+
+
+def test_a_plan_says_first_where_all_rows_can_be_kept(tmp_path):
+    path = even_log(tmp_path, 30, note="x" * 50)
+    made = plan_log(path, **QUICK)
+    size = len(path.read_bytes()) / 120  # the header is spread over 120 rows
+    assert made.row_bytes == pytest.approx(size)
+    assert made.keep_all.startswith(
+        f"12 pending rows ({size:.0f} bytes each, as in this log) are about 0.0013 MB: keep"
+    )
+    assert repr(made).index("keep them all") < repr(made).index("are enough")
+    assert made.to_dict()["keep_all"] == made.keep_all
+    # Two times of eight bytes and a text of fifty.
+    assert plan_log(even_log(tmp_path, 30, "log.parquet", "x" * 50), **QUICK).row_bytes == pytest.approx(66, abs=16)
+    delays = read_log(path).delays
+    assert "(100 bytes each, assumed)" in plan(delays, **QUICK).keep_all
+    large = plan(delays, row_bytes=1e9 / 12 + 1, **QUICK)
+    assert (large.keep_all, large.to_dict()["keep_all"]) == ("", None)
+    assert plan(delays, row_bytes=1e9 / 12 - 1, **QUICK).keep_all

@@ -175,6 +175,22 @@ def test_every_view_is_accessible_and_fits(page, served, join):
         assert wide <= 0, f"{place} is {wide} pixels wider than the window"
 
 
+@pytest.mark.parametrize(
+    "page", [{"viewport": {"width": width, "height": 900}} for width in (1200, 400)], indirect=True
+)
+def test_a_sample_command_is_shown_in_full_and_copied(page, served):
+    empty = {"items": [], "next": None}
+    page.route("**/v1/sessions?*", lambda route: route.fulfill(json=empty))
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.reload()
+    command = page.locator("pre.command", has_text="/v1/sessions/main")
+    command.wait_for()
+    assert command.evaluate("it => it.scrollWidth - it.clientWidth") <= 0
+    command.locator("xpath=following-sibling::button").click()
+    page.get_by_text("Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == command.inner_text()
+
+
 def test_a_plan_from_a_file(page, served):
     visit(page, served, "plan")
     page.get_by_label("Drop a CSV here").set_input_files(
@@ -182,6 +198,7 @@ def test_a_plan_from_a_file(page, served):
     )
     page.get_by_label("Effective sample size by capacity").wait_for(timeout=120_000)
     assert "slots with" in page.locator("main strong").inner_text()
+    assert "keep them all" in page.locator("main").inner_text()
 
 
 def test_a_file_that_is_no_log_is_refused_in_a_sentence(page, served):

@@ -100,8 +100,8 @@ def plan_command(
                 read = read_log(log, **reading, **windows)
                 names = f"{read.decided} → {read.feedback}"
                 typer.echo(f"{log}: {read.rows:,} rows, {names}, {read.missing:,} without feedback", err=True)
-                rate = per_day if per_day is not None else read.per_day  # said beats found in the log's dates
-                made = plan(read.delays, per_day=rate, mean_delay_days=read.mean_delay_days, **options)
+                said = {} if per_day is None else {"per_day": per_day}  # beats what the log's dates say
+                made = plan(read.delays, **{**read.known, **said}, **options)
         if json_file is not None:
             json_file.parent.mkdir(parents=True, exist_ok=True)
             json_file.write_text(json.dumps(made.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -166,6 +166,8 @@ def _print(made: Plan, output: Format) -> None:
         typer.echo(json.dumps(made.to_dict(), indent=2, ensure_ascii=False))
         return
     console = screen()
+    if made.keep_all:
+        console.print(made.keep_all, style="bold", highlight=False)
     console.print(made.backlog.sentence, highlight=False)
     console.print(made.backlog.little, highlight=False)
     for warning in made.warnings:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PARQUET = (".parquet", ".pq")
+SAMPLE = 1000  # rows of a Parquet file that are measured
 SEPARATORS = ",;\t|"  # of those that a header has equally often the first
 NOTHING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "NaT", "\\N"]
 # Two numbers and a year, perhaps a time, perhaps of twelve hours.
@@ -31,6 +32,16 @@ class Columns(NamedTuple):
     frame: pl.DataFrame
     decided: str
     feedback: str
+
+
+def row_bytes(path: Path, rows: int) -> float:
+    """Return what a row of a log takes on average: in a text file as it stands there, else in memory."""
+    import polars as pl
+
+    if path.suffix.lower() not in PARQUET:
+        return path.stat().st_size / rows
+    sample = pl.scan_parquet(path).head(SAMPLE).collect()
+    return sample.estimated_size() / sample.height
 
 
 def read_columns(

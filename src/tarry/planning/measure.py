@@ -20,6 +20,7 @@ from tarry.schedulers.base import Scheduler
 LARGEST_ERROR = 0.02  # of a second moment, relative: two digits of an effective sample size
 MEAN_ERROR = 0.1  # of the mean weight: more is no chance where second moments are known to two digits
 ROUNDS = 1 << 21  # replayed at most, in all: about a second compiled
+FULL_WINDOWS = 2  # that a log is long: then the backlog is full for a window
 POINTS = 200  # of the curve of the backlog: as many as a chart can show
 
 
@@ -175,7 +176,7 @@ class Backlog:
 
     Delays count in decisions, and in days where ``per_day`` is known; waiting ends with the last decision. ``curve``
     has the columns t, mean, peak: the backlog in up to 200 stretches, t the last decision of each. ``truncated``
-    decisions had no feedback before the last one.
+    decisions had no feedback before the last one. ``windows`` is how many windows the log is long, None without one.
     """
 
     horizon: int
@@ -187,6 +188,7 @@ class Backlog:
     per_day: float | None
     mean_delay_days: float | None
     curve: tuple[tuple[int, float, int], ...]
+    windows: float | None = None
 
     @property
     def answered(self) -> float:
@@ -222,7 +224,13 @@ class Backlog:
                 f"{self.truncated / self.horizon:.0%} of decisions had no feedback before the last one: these count as "
                 "not seen, and their delays are counted up to the last decision"
             )
-        if self.mean_delay > 0.1 * self.horizon:
+        if self.windows is not None:
+            if self.windows < FULL_WINDOWS:
+                found.append(
+                    f"the log is {self.windows:.2g} windows long: the backlog is full after one and stays so, so plan "
+                    f"from a record of {FULL_WINDOWS} windows or more"
+                )
+        elif self.mean_delay > 0.1 * self.horizon:
             found.append(
                 f"the mean delay of {self.mean_delay:,.0f} decisions is long against {self.horizon:,} decisions in "
                 "all: the backlog hardly had time to build up, and a longer record would need more slots"
@@ -235,7 +243,9 @@ class Backlog:
         return {**asdict(self), "answered": self.answered, "curve": points, "little": self.little}
 
 
-def describe(values: NDArray[np.int64], per_day: float | None, mean_delay_days: float | None) -> Backlog:
+def describe(
+    values: NDArray[np.int64], per_day: float | None, mean_delay_days: float | None, windows: float | None = None
+) -> Backlog:
     """Return the backlog of delays that are cut to the horizon."""
     rate = None if per_day is None else as_positive(per_day, "per_day")
     mean = float(values.mean())
@@ -251,4 +261,5 @@ def describe(values: NDArray[np.int64], per_day: float | None, mean_delay_days: 
         per_day=rate,
         mean_delay_days=mean_delay_days if mean_delay_days is not None or rate is None else mean / rate,
         curve=tuple((int(b), float(waiting[a:b].mean()), int(waiting[a:b].max())) for a, b in pairwise(ends)),
+        windows=windows,
     )

@@ -12,7 +12,7 @@ from tarry.checks import as_int, as_positive
 from tarry.delays.base import Delays, array, backlog_of
 from tarry.errors import ArgumentError
 from tarry.game.problem import as_sizes, check_delays
-from tarry.outcomes import html_facts
+from tarry.outcomes import counted, html_facts
 from tarry.planning.measure import (
     LARGEST_ERROR,
     Backlog,
@@ -33,6 +33,8 @@ ALL_BUT_EQUAL = 0.02  # of effective sample size: below what replays can tell ap
 UNEVEN = 1.15  # times what another quarter sees: then a plan is no guide to the next log
 DELAYS = 3  # on average: quarters no longer than so many say nothing of a trend
 SHORT = 40  # decisions: of fewer a quarter says nothing
+ROW_BYTES = 100  # of a pending row, where no log tells
+MUCH_MEMORY = 1e9  # bytes: less is kept without a thought
 AMPLE = 8  # slots for each round of the largest backlog: there also the paper's coin is 1
 
 Progress = Callable[[str], None]
@@ -56,11 +58,29 @@ class Plan:
     left_out: tuple[str, ...] = ()  # schedulers that were named and take no sizes
     tried: Figures | None = None  # what the quarters were tried with: the choice, or the smallest capacity given
     quarters: tuple[float, ...] = ()  # the share seen in each quarter of the decisions, a log of its own
+    row_bytes: float | None = None  # of a row of the log; None: ROW_BYTES is assumed
 
     @property
     def capacity(self) -> int | None:
         """The recommended capacity."""
         return None if self.choice is None else self.choice.capacity
+
+    @property
+    def keep_all(self) -> str:
+        """The advice to keep every pending row, where that takes little memory; nothing where it does not."""
+        size = self.backlog.max_backlog * (self.row_bytes or ROW_BYTES)
+        if size > MUCH_MEMORY:
+            return ""
+        each = (
+            f"{self.row_bytes:,.0f} bytes each, as in this log"
+            if self.row_bytes
+            else f"{ROW_BYTES} bytes each, assumed"
+        )
+        rows = counted(self.backlog.max_backlog, "pending row")
+        return (
+            f"{rows} ({each}) are about {few(size / 1e6)} MB: keep them all, you do not need Tarry, unless "
+            "a slot is more than memory, such as a reviewer's time or a paid check."
+        )
 
     @property
     def table(self) -> pl.DataFrame:
@@ -128,6 +148,8 @@ class Plan:
             "preemption": self.preemption,
             "capacity": self.capacity,
             "scheduler": None if self.choice is None else self.choice.scheduler,
+            "keep_all": self.keep_all or None,
+            "row_bytes": self.row_bytes,
             "beyond": None if self.beyond is None else {n: getattr(self.beyond, n) for n in ("capacity", "scheduler")},
             "recommendation": self.recommendation,
             "warnings": list(self.warnings),
@@ -142,10 +164,14 @@ class Plan:
         return plan_chart(self)
 
     def __repr__(self) -> str:
-        return f"Plan({self.backlog.sentence} {self.recommendation})"
+        return f"Plan({' '.join(self._facts().values())})"
 
     def _repr_html_(self) -> str:
-        return html_facts("Plan", {"backlog": self.backlog.sentence, "recommendation": self.recommendation})
+        return html_facts("Plan", self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        facts = {"backlog": self.backlog.sentence, "all": self.keep_all, "recommendation": self.recommendation}
+        return {name: fact for name, fact in facts.items() if fact}
 
 
 def few(number: float) -> str:
@@ -171,6 +197,8 @@ def plan(
     seeds: int = 8,
     precision: float = LARGEST_ERROR,
     mean_delay_days: float | None = None,
+    windows: float | None = None,
+    row_bytes: float | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """Replay delays at several capacities under several schedulers, and find the smallest capacity for a target.
@@ -180,7 +208,8 @@ def plan(
     schedulers or functions of (max_backlog, capacity). ``target`` in (0, 1]: effective sample size as a share of
     unlimited tracking; ``max_second_moment`` y ≥ 1 of weights stands for ``target=1/y``. ``preemption=False`` leaves
     out schedulers that drop tracked rounds; ``sizes``, an array or a function of t, all but VarOpt. At least ``seeds``
-    replays each, and more until second moments are known to ``precision``.
+    replays each, and more until second moments are known to ``precision``. ``windows`` says how many windows the record
+    is long, where decisions are settled by one, and ``row_bytes`` how large a row is.
 
     >>> from tarry import delays
     >>> made = plan(delays.fixed(horizon=400, delay=20), target=0.5, schedulers=["VarOpt"], seeds=2, precision=1)
@@ -216,7 +245,7 @@ def plan(
             figures += [choice if f.scheduler == choice.scheduler else f for f in row]
             figures.sort(key=lambda f: f.capacity)
     beyond = None if choice is not None else search.beyond(grid[-1])
-    backlog = describe(values, per_day, mean_delay_days)
+    backlog = describe(values, per_day, mean_delay_days, windows)
     served = {one.scheduler for one in figures}
     named = policies if schedulers is not None and listed is not None else []
     left_out = tuple(policy.name for policy in named if policy.name not in served)
@@ -234,6 +263,7 @@ def plan(
         left_out=left_out,
         tried=tried if quarters else None,
         quarters=quarters,
+        row_bytes=row_bytes,
     )
 
 

@@ -18,7 +18,7 @@ from tarry.checks import as_choice, as_int, as_positive
 from tarry.delays.base import Delays, array
 from tarry.delays.trace import Times, Trace, as_times, trace
 from tarry.errors import ArgumentError
-from tarry.planning.columns import PARQUET, read_columns
+from tarry.planning.columns import PARQUET, read_columns, row_bytes
 from tarry.planning.plan import Plan, plan
 from tarry.times import AT_ARRIVAL, SECONDS, as_length, as_release, check_unit, read_length, without_unit
 
@@ -34,7 +34,8 @@ class Log(NamedTuple):
     """A log as read: its delays, the columns they came from, and what time stamps tell beyond delays.
 
     ``per_day`` and ``mean_delay_days``, the mean wait up to the last decision, are None where the columns hold numbers
-    instead of dates.
+    instead of dates. ``windows`` is how many windows lie between the first decision and the last, None without a
+    window; ``row_bytes`` what a row takes on average, all columns of the log counted.
     """
 
     delays: Trace
@@ -44,6 +45,13 @@ class Log(NamedTuple):
     missing: int
     per_day: float | None
     mean_delay_days: float | None
+    windows: float | None = None
+    row_bytes: float | None = None
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What a plan is told beside the delays."""
+        return {name: getattr(self, name) for name in ("per_day", "mean_delay_days", "windows", "row_bytes")}
 
 
 def read_log(
@@ -84,15 +92,18 @@ def read_log(
     try:
         delays = trace(frame[start], frame[end], sort=True, never=never)
         made, came = as_times(frame[start], "decided_at"), as_times(frame[end], "feedback_at")
+        windows = None
         if window is not None:  # of times that are known to make sense
-            came = _settled(made, came, window, at_arrival)
+            length = _length(made, window)
+            windows = float((made.values.max() - made.values.min()) / length)
+            came = _settled(made, came, length, at_arrival)
             delays = trace(made.values, came.values, sort=True)
     except ArgumentError:
         raise
     except ValueError as error:
         said = in_file(str(error), path, kept)
         raise ValueError(f"{path}, with {start!r} as decided_at and {end!r} as feedback_at: {said}") from error
-    return Log(delays, start, end, rows, empty, *_pace(made, came))
+    return Log(delays, start, end, rows, empty, *_pace(made, came), windows, row_bytes(Path(path), rows))
 
 
 def in_file(sentence: str, path: Any, kept: Any = None) -> str:
@@ -120,8 +131,7 @@ READING = ("decided", "feedback", "missing", "window", "release", "day_first")  
 def plan_log(path: str | Path, **options: Any) -> Plan:
     """Plan from a log; ``options`` are those of :func:`read_log` and of :func:`tarry.planning.plan`."""
     log = read_log(path, **{name: options.pop(name) for name in READING if name in options})
-    known = {"per_day": log.per_day, "mean_delay_days": log.mean_delay_days}
-    return plan(log.delays, **{**known, **options})
+    return plan(log.delays, **{**log.known, **options})
 
 
 def _release(window: Any, release: str | None) -> str | None:
@@ -133,8 +143,8 @@ def _release(window: Any, release: str | None) -> str | None:
     return None
 
 
-def _settled(decided: Times, feedback: Times, window: Any, at_arrival: bool) -> Times:
-    """Return when decisions are settled: their windows have ended or, at arrival, feedback came before that."""
+def _length(decided: Times, window: Any) -> Any:
+    """Return a window as a length in the kind of the column of decisions."""
     length: Any = without_unit(window)
     if decided.values.dtype.kind == "M":
         check_unit(window)
@@ -143,6 +153,11 @@ def _settled(decided: Times, feedback: Times, window: Any, at_arrival: bool) -> 
         raise ArgumentError("window", "must be a number in the unit of the columns, which hold no dates", window)
     else:
         as_positive(length, "window")
+    return length
+
+
+def _settled(decided: Times, feedback: Times, length: Any, at_arrival: bool) -> Times:
+    """Return when decisions are settled: their windows have ended or, at arrival, feedback came before that."""
     ended = decided.values + length
     if at_arrival:
         ended = np.where(feedback.missing | (feedback.values > ended), ended, feedback.values)
@@ -205,6 +220,7 @@ def plan_model(
     if window is not None:
         longest = as_int(_rounds("window", window, rate), "window", 1)
         made = array(np.minimum(made.values, longest) if at_arrival else np.full(made.horizon, longest))
+        options["windows"] = horizon / longest
     return plan(made, per_day=rate, **options)
 
 

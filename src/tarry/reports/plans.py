@@ -80,7 +80,7 @@ def save_plan(plan: Plan, path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         plan.plot().save(path)
         return path.resolve()
-    text = [plan.backlog.sentence, plan.backlog.little, plan.recommendation]
+    text = [plan.keep_all, plan.backlog.sentence, plan.backlog.little, plan.recommendation]
     warnings = {"Before you trust the numbers:": [f"{sentence}." for sentence in plan.warnings]}
     parts: list[Figure | Table] = [figure("plan", plan.plot()), _details(plan)]
     return save_page(Page("How many slots?", text, warnings=warnings, parts=parts), path)

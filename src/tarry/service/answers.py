@@ -305,6 +305,8 @@ class Plan(BaseModel):
     scheduler: str | None
     target: float
     preemption: bool
+    keep_all: str | None
+    row_bytes: float | None
     recommendation: str
     warnings: list[str]
     backlog: dict[str, Any]

@@ -73,6 +73,7 @@ async function showOverview(place, signal) {
         after = items.length >= 1000 ? null : listed.next;
       }
       if (signal.aborted) return;
+      if (!items.length && parts[kind].querySelector(".command")) continue;  // a button that is in use stays
       parts[kind].replaceChildren(element("h2", {}, kind === "joins" ? "Joins" : "Sessions"), items.length ? listing(kind, items) : nothing(kind));
     }
   };
@@ -82,9 +83,19 @@ async function showOverview(place, signal) {
   signal.addEventListener("abort", () => clearInterval(timer));
 }
 
+function copying(text) {
+  const button = element("button", { type: "button", onclick: () => copy() }, "Copy");
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  };
+  return button;
+}
+
 function nothing(kind) {
   const command = kind === "joins" ? `curl -H "Authorization: Bearer $T" -d '{"capacity": 64}' ${location.origin}/v1/joins/clicks` : `curl -H "Authorization: Bearer $T" -d '{"dimension": 2, "rate": 0.5, "capacity": 8}' ${location.origin}/v1/sessions/main`;
-  return element("div", {}, element("p", { class: "quiet" }, `There are no ${kind} yet. One is made so:`), element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "A command" }, element("pre", {}, command)));
+  return element("div", {}, element("p", { class: "quiet" }, `There are no ${kind} yet. One is made so:`), element("pre", { class: "command" }, command), ...(navigator.clipboard ? [copying(command)] : []));  // browsers have one on safe addresses only
 }
 
 function listing(kind, items) {

@@ -32,7 +32,7 @@ export async function showPlanner(place, signal) {
 async function showPlan(out, plan, signal) {
   const chart = element("div", { class: "chart" });
   const rows = plan.table.map((row) => [count(row.capacity), row.scheduler, row.is_unbiased ? "no" : "yes", percent(row.seen), decimal(row.mean_weight), percent(row.effective)]);
-  out.replaceChildren(element("p", {}, element("strong", {}, plan.recommendation)), element("ul", { class: "warnings" }, plan.warnings.map((warning) => element("li", {}, warning))),
+  out.replaceChildren(element("p", {}, plan.keep_all ?? ""), element("p", {}, element("strong", {}, plan.recommendation)), element("ul", { class: "warnings" }, plan.warnings.map((warning) => element("li", {}, warning))),
     card("Labels by capacity", chart), table("What each capacity would see", [["Slots"], ["Policy"], ["Biased"], ["Labels seen", "number"], ["Mean weight", "number"], ["Effective sample", "number"]], rows));
   const show = () => draw(chart, "Effective sample size by capacity and policy", plan.table, ({ palette }) => ({
     height: 280,
