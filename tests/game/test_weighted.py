@@ -12,7 +12,7 @@ RADIUS, CURVATURE = 1.0, 0.5
 
 
 def _figure_2(kind, rows, delays, weights, rates):
-    """Play DW-FTRL by the paper's formula; return Σ w_t f_t(x_t), and the right side of Theorem 2 with G = 1."""
+    """Play DW-FTRL by the paper's formula; return Σ w_t f_t(x_t), and the right side of Theorem 3.1 with G = 1."""
     horizon, k = rows.shape
     plays, gradients, loss = [np.zeros(k)], [], 0.0
     for t in range(horizon):

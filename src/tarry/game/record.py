@@ -252,7 +252,7 @@ class Record(SeedResults):
 
     @property
     def weighted_bound(self) -> Array:
-        """The bound on ``weighted_regret`` of the paper's Theorems 2 and 3, their constants tightened; NaN without one.
+        """The bound on ``weighted_regret`` of the paper's Theorems 3.1 and 3.2, constants tightened; NaN without one.
 
         It holds on every path, from values in expectation over the directions. At the rate 1/(λt) the first sum of the
         theorems, which depends on u, stands with the most that it can be.
