@@ -28,6 +28,7 @@ from studies.table1_games import (
     FREE,
     OURS,
     PLAYER,
+    PRINTED,
     Column,
     Facts,
     Setting,
@@ -329,6 +330,11 @@ def _curved(column: Column, scale: int) -> Iterator[Line]:
 
 
 def _values(column: Column, scale: int) -> Iterator[Line]:
+    if column.name == PRINTED:
+        # One T and one delay: capacity alone moves 1 + σ_max/C, from the least that the theorem covers, ln T + 1.
+        rooms = (14, 50, 200, 400)
+        yield Line(column, "crowding", tuple(Setting(200_000, 400, 0.5, C) for C in rooms), ATTAINED)
+        return
     slots = _slots(column)
     spell, powers = (16, (12, 13, 14, 15, 16)) if slots is None else (64, (12, 14, 16, 18))
     # On strongly convex losses that can be learnt regret stays far below T^(2/3), with 30 times the rate as well; and

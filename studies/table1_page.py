@@ -66,7 +66,11 @@ APART = (
 )
 FENCES = "Slopes less their claims, the player's with its interval. An upper bound has only the right-hand fence."
 
-SYMBOLS = {"harmonic": "Σ(½ + σ_t)/t", "C": "C, at one T"}  # of names of lines; the others are their own
+SYMBOLS = {
+    "harmonic": "Σ(½ + σ_t)/t",
+    "C": "C, at one T",
+    "crowding": "1 + σ_max/C, at one T",
+}  # of names of lines; the others are their own
 # Along convex games the total delay has rivals; where their slopes differ from the claim, the line rules them out.
 RIVALS = {
     "√(T σ_max)": lambda f: (f.T * f.sigma_max) ** 0.5,
@@ -74,6 +78,10 @@ RIVALS = {
 }
 NOT_SHOWN = [
     ("T^(2/3) from values, strongly convex", "what can be learnt costs far less, at 30 times the rate as well"),
+    (
+        "(1 + σ_max/C)^(1/3) from values, strongly convex",
+        "regret is far below T^(2/3) there, and the player at 30 times its rate has that slope as well",
+    ),
     ("T^(3/4) of ryabchenko2026, from values", "at 30 times its rate it still learns, with the same slope"),
     ("√T with the printed scheduler", "at sizes that can be played its constants hide the order"),
     ("√(T d_max), √d_tot, √(T σ_max), d_max, σ_max from values", "T^(3/4) and T^(2/3) are larger at these sizes"),

@@ -40,6 +40,7 @@ from studies.table1_games import (
     FREE,
     OURS,
     PLAYER,
+    PRINTED,
     Setting,
     bound_of,
     entrant,
@@ -78,9 +79,20 @@ ASTRAY = (found(1.0), found(0.95), found(1.0))
 @pytest.mark.parametrize("scale", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_capacity_binds_on_every_line(scale):
     for line in lines(scale):
-        if line.kind != LOWER:
+        if line.kind != LOWER and line.along != "crowding":
             assert all(f.sigma_max >= 4 * f.C for f in line.facts if inf > f.C), line
             assert len(set(line.at)) == len(line.settings) >= 3
+
+
+def test_only_capacity_moves_one_plus_the_backlog_over_it():
+    """One T and one delay; at the fewest slots the theorem still holds, and all controls have to miss ¼."""
+    [line] = [line for line in lines() if line.along == "crowding"]
+    assert {(at.horizon, at.spell) for at in line.settings} == {(200_000, 400)}
+    assert line.at == pytest.approx([1 + 400 / C for C in (14, 50, 200, 400)], rel=1e-12)
+    assert line.settings[0].capacity >= np.log(200_000) + 1
+    assert line.slope_of(lambda f: (1 + f.sigma_max / f.C) ** 0.25) == pytest.approx(0.25, abs=1e-12)
+    assert 0.2 < line.claim < 0.25  # √(T σ_max) is added up with it
+    assert line.fences[0] > 0.1
 
 
 def test_delay_is_measured_along_lines_on_which_its_measures_differ():
@@ -93,7 +105,7 @@ def test_delay_is_measured_along_lines_on_which_its_measures_differ():
 
 
 def test_every_column_has_lines_along_horizon_and_those_with_slots_along_capacity():
-    for column in COLUMNS:
+    for column in (column for column in COLUMNS if column.name != PRINTED):
         along = {line.name for line in lines() if line.column == column and line.kind != LOWER}
         assert "T" in along
         has_slots = column.name in (OURS, FREE)
@@ -103,7 +115,7 @@ def test_every_column_has_lines_along_horizon_and_those_with_slots_along_capacit
 
 def test_no_column_passes_for_a_source():
     for column in COLUMNS:
-        assert column.name in (OURS, FREE) or column.name.startswith("after ")
+        assert column.name in (OURS, PRINTED, FREE) or column.name.startswith("after ")
     assert {name for row, name in COLUMN if row in (CONVEX, CURVED)} > {FREE}
 
 
@@ -351,7 +363,7 @@ def test_a_scaled_rate_is_scaled_in_every_round(rate):
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda c: f"{c.row}, {c.name}")
 def test_everybody_plays(column):
-    at = Setting(96, 8, 0.5, {OURS: 2, FREE: 1}.get(column.name))
+    at = Setting(96, 8, 0.5, {OURS: 2, PRINTED: 2, FREE: 1}.get(column.name))
     line = Line(column, "T", (at,), UPPER)
     for who in (PLAYER, *CONTROLS):
         ruled, where = terms(column, at, who)
