@@ -55,7 +55,7 @@ CLINICAL = (
     "without a limit the first labels are deaths, and the first year is predicted badly by everybody. Known of all "
     "2,189 patients with 32 slots: the naive policies overestimate mortality, all of them; weighted ones are right on "
     "average, and uncertain by some percentage points, since they rest on a few hundred patients. Drop newest errs by "
-    "trend: early patients died more often, and it hears more of them. So few labels are also the honest argument "
+    "trend: early patients died more often, and it sees more of them. So few labels are also the honest argument "
     "against weights: on the way the model of drop newest, trained on a rate that is wrong, errs less in its squares "
     "than a weighted one. Ask which of the two you need: a rate to report, or a model to rank patients."
 )

@@ -31,6 +31,8 @@ from tarry.times import AT_END_OF_WINDOW
 
 STEPPER, REFITTED = "river", "logistic"  # the models: one that takes steps, and one that refits
 LONGER, PLAIN = "drop newest, longer steps", "no weights"
+GRID = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # times the weights as they are told: steps
+OURS_TUNED, RIVAL_TUNED = "VarOpt, best step", "drop newest, best step"
 AGAIN, AGAIN_PLAIN = "refitted", "refitted, no weights"
 TOLD = (f'`"{UNBIASED}"`, one call', f'`"{RELATIVE}"`, one call', f'`"{TEMPERED}"`, split')
 WAYS: dict[str, tuple[str, float | None]] = {
@@ -65,6 +67,13 @@ def with_longer_steps(heard: Heard, decisions: int) -> Heard:
     return heard._replace(each=np.full(count, weight / calls), calls=np.full(count, calls))
 
 
+def with_step(heard: Heard, times: float) -> Heard:
+    """Return rows as they are told to a model that takes so many times the step, in parts."""
+    weights = times * heard.each * heard.calls
+    calls = np.array([Weighing().calls(weight) for weight in weights.tolist()], dtype=np.int64)
+    return heard._replace(each=weights / calls, calls=calls)
+
+
 class Trial(NamedTuple):
     """A log under one release with one share of slots: mean losses by seed, by what a model is told."""
 
@@ -83,6 +92,7 @@ def play(name: str, release: str, share: float, seeds: int) -> Trial:
     """Teach the models on a log in every way, for each seed."""
     log = LOGS[as_choice(name, "log", tuple(LOGS))]()
     slots, lost = slots_of(log, release, share), dict[str, list[float]]()
+    tuned: dict[str, list[list[float]]] = {OURS_TUNED: [], RIVAL_TUNED: []}
     for seed, one in enumerate(begun_later(log, seeds)):
         ours, rival, free = (follow(one, find_policy(policy), slots, release, seed) for policy in (OURS, RIVAL, FREE))
         told = {FREE: free, RIVAL: rival, LONGER: with_longer_steps(rival, one.size), PLAIN: without_weights(ours)}
@@ -91,7 +101,11 @@ def play(name: str, release: str, share: float, seeds: int) -> Trial:
             lost.setdefault(way, []).append(_loss(one, heard, STEPPER))
         for way, heard in ((AGAIN, ours), (AGAIN_PLAIN, told[PLAIN])):
             lost.setdefault(way, []).append(_loss(one, heard, REFITTED))
-    return Trial(name, release, share, {way: np.array(found) for way, found in lost.items()})
+        if share == SHARES[-1]:
+            for way, heard in ((OURS_TUNED, told[TOLD[-1]]), (RIVAL_TUNED, rival)):
+                tuned[way].append([_loss(one, with_step(heard, times), STEPPER) for times in GRID])
+    best = {way: np.array(found)[:, np.argmin(np.mean(found, axis=0))] for way, found in tuned.items() if found}
+    return Trial(name, release, share, {way: np.array(found) for way, found in lost.items()} | best)
 
 
 def _loss(log: CaseLog, heard: Heard, model: str) -> float:
@@ -127,19 +141,26 @@ def ways_table(trials: Iterable[Trial]) -> Table:
 
 
 def steps_table(trials: Iterable[Trial]) -> Table:
-    """Return what is left of VarOpt's lead where drop newest takes steps as long as tempered weights make them."""
+    """Return what is left of VarOpt's lead where drop newest takes steps as long, and at the best step of each."""
     default = TOLD[-1]
     rows = [
-        (one.log, one.release, shown(one.pair(default)), shown(one.pair(default, LONGER)))
+        (
+            one.log,
+            one.release,
+            shown(one.pair(default)),
+            shown(one.pair(default, LONGER)),
+            shown(one.pair(OURS_TUNED, RIVAL_TUNED)),
+        )
         for one in trials
         if one.share == SHARES[-1]
     ]
     return Table(
         "Is it the step or the sample?",
-        ("log", "release", RIVAL, LONGER),
+        ("log", "release", RIVAL, LONGER, "each with its best step"),
         rows,
         f"VarOpt's loss with {STEPPER} over that of drop newest, in per cent; slots for {SHARES[-1]:.0%} of the mean "
-        "backlog. Longer steps: each of n rows of T decisions is told with weight √(T/n).",
+        "backlog. Longer steps: each of n rows of T decisions is told with weight √(T/n). Best step: of the same grid, "
+        f"{GRID[0]:g} to {GRID[-1]:g} times the default, in hindsight.",
         text=("log", "release"),
         name="steps",
     )

@@ -32,10 +32,21 @@ def test_drop_newest_with_longer_steps(monkeypatch):
     monkeypatch.setitem(steps.LOGS, "jobs", lambda: exchangeable(12))
     trials = [steps.play("jobs", release, 0.15, 2) for release in ("arrival", "window")]
     arrival, window = steps.steps_table(trials).rows
-    by, after = (float(cell.split()[0]) for cell in window[2:])
+    by, after, best = (float(cell.split()[0]) for cell in window[2:])
     assert arrival[:2] == ("jobs", "arrival")
     assert by < -3
     assert after > 0
+    assert best > by
+    for tuned, default in ((steps.OURS_TUNED, steps.TOLD[-1]), (steps.RIVAL_TUNED, steps.RIVAL)):
+        assert all(one.losses[tuned].mean() <= one.losses[default].mean() for one in trials)
+
+
+def test_each_policy_has_the_best_step_of_the_grid():
+    """Worked: twice the step of weights 0.6 and 3, told in calls of at least a half of 1 each."""
+    rows = heard(each=[0.6, 1.0, 1.0, 0.3], calls=[1, 3, 1, 1])
+    told = steps.with_step(rows, 2.0)
+    assert (told.each * told.calls).tolist() == pytest.approx([1.2, 6.0, 2.0, 0.6])
+    assert told.calls.tolist() == [1, 6, 2, 1]
 
 
 @pytest.mark.parametrize(
