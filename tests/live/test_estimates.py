@@ -286,13 +286,14 @@ def test_status_warns_while_many_labels_are_awaited():
 )
 def test_nothing_is_outstanding_when_all_labels_are_in(scheduler, options):
     """Whatever the weights came to: only VarOpt's always come to the number of decisions."""
-    join, known = tarry.LabelJoin(8, scheduler=scheduler, rng=2, **options), []
+    join, rows = tarry.LabelJoin(8, scheduler=scheduler, rng=2, **options), []
     for t in range(1, 400):
         join.decide()
-        if t > 40:
-            join.label(t - 40, 1.0)
-        known.append(isnan(join.estimate().outstanding))
-        assert any(known) == (scheduler is not None) or not join.status().tracked
+        if t > 40 and (row := join.label(t - 40, 1.0)):
+            rows.append(row)
+        weights = [waiting.weight for waiting in join.tracked()]
+        arrived = sum(row.weight for row in rows)
+        assert join.estimate().outstanding == pytest.approx(sum(weights) / (arrived + sum(weights) or 1.0))
     for t in range(360, 400):
         join.label(t, 1.0)
     status = join.status()
@@ -347,3 +348,108 @@ def test_nothing_is_said_to_be_outstanding_where_weights_are_biased_or_rounds_fo
         full.decide()
     full.label(1, 1.0)
     assert full.estimate().outstanding == 0.0
+
+
+def test_labels_that_are_texts_are_said_to_be_none():
+    join = tarry.LabelJoin(8, rng=1)
+    for i in range(3):
+        join.decide(id=i)
+        join.label(i, "1")
+    found = join.estimate()
+    assert isnan(found.mean)
+    assert "none of the 3 labels that have come is a number" in found.caveat
+    assert "give numbers, as in label(id, 1)" in found.caveat
+    join.decide(id=3)
+    join.label(3, 1)
+    assert "is a number" not in join.estimate().caveat
+
+
+@pytest.mark.parametrize("exponent", range(13))
+def test_sizes_of_any_ratio_leave_an_estimate(exponent):
+    """Rounding could leave a sum of squares below 0."""
+    rng = np.random.default_rng(exponent)
+    for _ in range(200):
+        join, ratio = tarry.LabelJoin(8, rng=1), 10.0**exponent
+        small = float(rng.choice([1.0, 0.01, 0.3, 7.0]))
+        for i in range(int(rng.integers(2, 6))):
+            size = small * float(rng.choice([1.0, ratio, max(ratio * rng.random(), 1e-3)]))
+            join.decide(id=i, size=size)
+            join.label(i, float(rng.choice([5.0, 1 / 3, 1e3 * rng.random(), -rng.random()])))
+        found = join.status().estimate
+        assert found.low <= found.high or isnan(found.low)
+
+
+def test_a_rate_of_decisions_with_sizes_has_an_interval_within_its_range():
+    """Of labels 0 and 1, whatever their sizes: a tiny one says nothing of how far a mean may lie."""
+    covered, widths, n = [], [], 400
+    for seed in range(60):
+        rng = np.random.default_rng([seed, 6])
+        p = rng.beta(0.5, 3, n)
+        p[n // 2] = 1e-6
+        y = (rng.random(n) < p).astype(int)
+        due = np.arange(n) + np.where(y == 1, 60, 2)
+        join = tarry.LabelJoin(40, rng=seed)
+        for t in range(n + 60):
+            if t < n:
+                join.decide(size=float(np.sqrt(p[t])))
+            for i in np.flatnonzero(due == t).tolist():
+                join.label(i + 1, int(y[i]))
+            if t % 20 == 19:
+                found = join.estimate()
+                assert not found.labels or 0.0 <= found.low <= found.mean <= found.high <= 1.0
+                covered += [found.low <= y[: t + 1].mean() <= found.high] if 100 <= t < n else []
+        widths.append(found.high - found.low)
+    assert np.mean(covered) >= 0.935
+    assert np.median(widths) < 0.12
+    # Labels that grow with their sizes keep to the range by size.
+    join = tarry.LabelJoin(8, rng=1)
+    for i, size in enumerate((20.0, 900.0)):
+        join.decide(id=i, size=size)
+    join.label(0, 20.0)
+    assert join.estimate().high == pytest.approx(460.0)
+
+
+@pytest.mark.parametrize("scheduler", [S.Morris.for_backlog(70, 30), S.Priority()], ids=["Morris", "Priority"])
+def test_weights_that_do_not_add_up_widen_no_interval(scheduler):
+    covered, widths, errors, n = [], [], [], 400
+    for seed in range(200):
+        rng = np.random.default_rng([seed, 5])
+        p = rng.beta(1, 3, n)
+        y = ((rng.random(n) < p) - p).tolist()  # labels less what was expected of them
+        join = tarry.LabelJoin(30, scheduler=scheduler, rng=seed)
+        for t in range(n + 60):
+            if t < n:
+                join.decide()
+            if t >= 60:
+                join.label(t - 59, y[t - 60])
+        found = join.estimate(low=-1)
+        covered.append(found.low <= 0 <= found.high)
+        widths.append(found.high - found.low)
+        errors.append(found.mean)
+    assert np.mean(covered) > 0.91
+    assert np.mean(widths) < 1.35 * 2 * 1.96 * np.std(errors)
+
+
+@pytest.mark.parametrize("capacity", [None, 30])
+def test_the_rate_among_labelled_decisions(capacity):
+    """Half are never labelled in their window: about all decisions nearly nothing is known, about the others much."""
+    covered, n = [], 300
+    for seed in range(200):
+        rng = np.random.default_rng([seed, 7])
+        y, is_labelled = (rng.random(n) < 0.3).astype(int), rng.random(n) < 0.5
+        join = tarry.LabelJoin(capacity, window=60, rng=seed)
+        for t in range(n):
+            join.decide(id=t, at=t)
+            if t >= 20 and is_labelled[t - 20]:
+                join.label(t - 20, int(y[t - 20]), at=t)
+            join.advance(t)
+        join.advance(n + 60)
+        found, whole = join.estimate(among="labelled"), join.estimate()
+        assert whole.high - whole.low > 0.4 > found.high - found.low
+        assert found.mean == whole.mean
+        covered.append(found.low <= 0.3 <= found.high)
+    assert 0.91 < np.mean(covered) < 0.99
+    assert "labelled decisions alone" in found.caveat
+    assert "among='labelled'" in join.status().warnings[-1]
+    with pytest.raises(ValueError, match="among must be one of 'all', 'labelled', got 'seen'"):
+        join.estimate(among="seen")

@@ -18,6 +18,7 @@ from tarry.live import LabelJoin
 from tarry.live.labels import UNSAID
 from tarry.live.logs import DELIVER, DROP
 from tarry.live.plain import plain
+from tarry.live.status import ALL
 from tarry.planning.columns import read_columns
 from tarry.planning.policies import name_of
 from tarry.planning.sources import in_file
@@ -292,9 +293,10 @@ def estimate(
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     low: Annotated[float, typer.Option(help="The smallest that any label may be, for each unit of size.")] = 0.0,
     high: Annotated[float, typer.Option(help="The largest that any label may be, for each unit of size.")] = 1.0,
+    among: Annotated[str, typer.Option(help="Decisions it is about: all, or those labelled by now.")] = ALL,
 ) -> Sheet:
     """Print the mean label of all decisions with intervals that allow for what is awaited, and that of those seen."""
-    found = join.estimate(level, low=low, high=high)
+    found = join.estimate(level, low=low, high=high, among=among)
     return Sheet(found, found.rows())
 
 

@@ -222,9 +222,11 @@ class RemoteJoin(Remote):
         """Divide the capacity among shards by their loads; return the ids that lost slots."""
         return self._post("rebalance", {}, lambda told: [id_of(id) for id in told["released"]])
 
-    def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0) -> Any:
+    def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0, among: str = "all") -> Any:
         """Return the mean label of all decisions so far, with confidence intervals, and the naive mean beside it."""
-        return self._get("estimate", lambda told: tuple_of(Estimate, told), level=level, low=low, high=high)
+        return self._get(
+            "estimate", lambda told: tuple_of(Estimate, told), level=level, low=low, high=high, among=among
+        )
 
 
 class RemoteSession(Remote):

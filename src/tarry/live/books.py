@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from copy import deepcopy
 from math import nan
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from tarry.live import core
 from tarry.live.configuration import WINDOW, Configuration
 from tarry.live.tracker import Tracker
 from tarry.outcomes import Weights
-from tarry.schedulers.base import held
+from tarry.schedulers.base import arrive, held
 from tarry.theory.intervals import Sample
 from tarry.tracking.tally import (
     ARRIVED,
@@ -23,6 +24,7 @@ from tarry.tracking.tally import (
     LABELLED,
     LARGEST,
     LEAST,
+    LONGEST,
     MASS,
     MOST,
     OTHER_SIZES,
@@ -36,7 +38,8 @@ from tarry.tracking.tally import (
 class Books(NamedTuple):
     """Rounds by fate, calls by answer, and sums, by the names of ``live.core`` (``labels``) and ``tracking.tally``.
 
-    ``held`` is the weight, by size, in the slots, below 0 where the scheduler does not know it; ``out`` the sizes of
+    ``held`` is the weight, by size, in the slots, below 0 where the scheduler does not know it; ``waiting`` the weight
+    that tracked rounds would have if they were answered now, where sums are unbiased; ``out`` the sizes of
     tracked rounds and their squares; ``overdue`` how many of them hold slots after their windows.
     """
 
@@ -47,6 +50,7 @@ class Books(NamedTuple):
     full_rounds: int
     overdue: int
     held: float
+    waiting: float
     fates: dict[str, int]
     answers: dict[str, int]
     labels: np.ndarray
@@ -80,6 +84,20 @@ class Books(NamedTuple):
         return float((self.sized[ARRIVED] if self.sizes else self.moments[WEIGHT]) + self.moments[FORFEITED])
 
     @property
+    def unheard(self) -> float:
+        """The weight, by size, of all decisions whose labels are not known, which other rows do not stand for."""
+        scheduler = self.configuration.player.scheduler
+        if scheduler.is_unbiased and not scheduler.conserves_weight:
+            return max(0.0, self.ended_mass + self.waiting - self.sample.mass)
+        return max(0.0, self.sizes.get("total", float(self.rounds)) - self.sample.mass)
+
+    @property
+    def heaviest(self) -> float:
+        """The largest weight, by size, that an unheard decision may have."""
+        conserves = self.configuration.player.scheduler.conserves_weight
+        return float(self.strays[THRESHOLD] if conserves else self.moments[LARGEST])
+
+    @property
     def mean_size(self) -> float:
         """The mean size of decisions that have given rows, by their weights: Σwb/Σw; NaN before the first."""
         weight = float(self.moments[WEIGHT])
@@ -104,6 +122,7 @@ def books_of(tracker: Tracker) -> Books:
         full_rounds=int(play.tally.counts[FULL_ROUNDS]),
         overdue=len(overdue),
         held=float(held(configuration.player.scheduler, play.scheduler)),
+        waiting=_waiting(tracker),
         fates=slots.fates(),
         answers=slots.answers(),
         labels=np.array(slots.sums),
@@ -114,12 +133,26 @@ def books_of(tracker: Tracker) -> Books:
     )
 
 
+def _waiting(tracker: Tracker) -> float:
+    slots, scheduler = tracker.slots, tracker.configuration.player.scheduler
+    if not slots.tracked or not scheduler.is_unbiased:
+        return 0.0
+    if scheduler.conserves_weight:
+        return float(held(scheduler, slots.state.scheduler))
+    rounds, state = slots.state.table.rounds, deepcopy(slots.state.scheduler)  # an arrival takes its member out
+    return sum(
+        float(arrive(scheduler, state, slot, int(rounds[slot]), tracker.rounds))
+        for slot in sorted(np.flatnonzero(rounds).tolist(), key=rounds.__getitem__)
+    )
+
+
 def sample_of(sums: np.ndarray | memoryview, strays: np.ndarray | tuple[()] = ()) -> Sample:
     """Return the labels that were heard, as their sums; without squares where an earlier version kept others."""
     weighted = sums[core.WEIGHTED] + sums[core.LOST]
     if len(strays) and strays[LABELLED] and strays[MASS] != sums[core.WEIGHTS]:  # it added up w, not wb
         return Sample(strays[MASS], weighted, 0.0, 0.0, 0.0)
-    return Sample(sums[core.WEIGHTS], weighted, sums[core.SQUARES], sums[core.CENTRE], sums[core.SPREAD])
+    spread = max(0.0, sums[core.SPREAD])  # below 0 it is rounding
+    return Sample(sums[core.WEIGHTS], weighted, sums[core.SQUARES], sums[core.CENTRE], spread)
 
 
 def merged(parts: Sequence[Books], configuration: Configuration) -> Books:
@@ -130,7 +163,8 @@ def merged(parts: Sequence[Books], configuration: Configuration) -> Books:
     whole = {name: sum(getattr(part, name) for part in parts) for name in ("rounds", "answered", "tracked")}
     whole |= {name: sum(getattr(part, name) for part in parts) for name in ("full_rounds", "overdue")}
     moments, strays = (np.sum([getattr(part, name) for part in parts], axis=0) for name in ("moments", "strays"))
-    moments[LARGEST] = max(part.moments[LARGEST] for part in parts)
+    for largest in (LARGEST, LONGEST):
+        moments[largest] = max(part.moments[largest] for part in parts)
     heard = [part.strays for part in parts if part.labels[core.LABELS]]
     strays[LEAST] = min((one[LEAST] for one in heard), default=0.0)
     strays[MOST] = max((one[MOST] for one in heard), default=0.0)
@@ -143,6 +177,7 @@ def merged(parts: Sequence[Books], configuration: Configuration) -> Books:
     return Books(
         configuration=configuration,
         **whole,
+        waiting=sum(part.waiting for part in parts),
         held=-1.0 if any(part.held < 0 for part in parts) else sum(part.held for part in parts),
         fates=_added([part.fates for part in parts]),
         answers=_added([part.answers for part in parts]),

@@ -33,6 +33,7 @@ from tarry.tracking.table import RELEASED, TRACKED, find
 from tarry.tracking.tally import (
     LABELLED,
     LEAST,
+    LONGEST,
     MASS,
     MOST,
     SQUARE,
@@ -109,7 +110,7 @@ def give_up(box: Any, s: int, t: int) -> None:
         forfeit(context.player, context.state, s, t, slot)
 
 
-def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: float = 1.0) -> None:
+def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: float = 1.0, moments: Any = ()) -> None:
     """Count a label that is a number below 1e100 in size; others are left out.
 
     Σwy is summed with its rounding errors (Neumaier), and the spread by the differences from a running mean (West):
@@ -140,6 +141,8 @@ def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: flo
                 strays[LABELLED], strays[MASS] = sums[LABELS], sums[WEIGHTS]
             strays[LABELLED] += size
             strays[MASS] += mass
+    if len(moments):
+        moments[LONGEST] = max(moments[LONGEST], abs(y))
     sums[WEIGHTS] += mass
     sums[LABELS] += 1.0
     sums[NAIVE] += (y - sums[NAIVE]) / sums[LABELS]
@@ -166,8 +169,8 @@ class Held(NamedTuple):
 class Slots:
     """The slots of a player that was checked before.
 
-    ``counts``, ``sums``, ``due``, ``marks``, ``table`` (the counts of the tracking set), ``strays`` and ``sized`` are
-    views of the buffer.
+    ``counts``, ``sums``, ``due``, ``marks``, ``table`` (the counts of the tracking set), ``strays``, ``sized`` and
+    ``moments`` are views of the buffer.
     ``is_former`` slots lie as in stores that know neither sizes nor how far sums stray.
     ``is_midway`` is set by every step; whoever keeps books beside the slots sets it back when they agree again.
     """
@@ -212,7 +215,7 @@ class Slots:
         self.due, self.marks = memoryview(self._held.due), memoryview(self._held.marks)
         self.table, self.strays = memoryview(self.state.table.counts), memoryview(self.state.tally.strays)
         self.sized, self._released = memoryview(self.state.tally.sized), memoryview(self.state.table.released)
-        self._moments, self._fates = memoryview(self.state.tally.sums), memoryview(self.state.tally.fates)
+        self.moments, self._fates = memoryview(self.state.tally.sums), memoryview(self.state.tally.fates)
         self.is_midway = False
         self._box: Any = None  # made again, since the arrays have moved
         self._steps: dict[Any, Any] = {}
@@ -371,12 +374,12 @@ class Slots:
     def mean_weight(self) -> float:
         """Return the mean weight of the rounds used so far, NaN before the first."""
         used = self._fates[_USED]
-        return self._moments[WEIGHT] / used if used else nan
+        return self.moments[WEIGHT] / used if used else nan
 
     def place_of(self, weight: float) -> tuple[float, int]:
         """Return the weight of the round used last relative to the mean, as below, and how many were used."""
         used = self._fates[_USED]
-        return weight / (self._moments[WEIGHT] / used), used
+        return weight / (self.moments[WEIGHT] / used), used
 
     def relative(self, weight: float) -> float:
         """Return the weight of the round used last over the mean weight of all used so far, itself among them."""
@@ -388,7 +391,7 @@ class Slots:
         Σw²/Σw is how many labels one label of the effective sample stands for. A step tuned for as many labels as there
         are decisions errs least with unbiased weights divided by its root.
         """
-        return weight / sqrt(self._moments[SQUARE] / self._moments[WEIGHT])
+        return weight / sqrt(self.moments[SQUARE] / self.moments[WEIGHT])
 
     @property
     def size(self) -> int:

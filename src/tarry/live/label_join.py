@@ -21,7 +21,7 @@ from tarry.live.encoding import Unreadable, as_id
 from tarry.live.labels import FIRST, RULES, UNSAID, as_gathered, as_missing, check_label
 from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
 from tarry.live.outbox import Row, new_row
-from tarry.live.status import Estimate, estimate_now
+from tarry.live.status import ALL, Estimate, estimate_now
 from tarry.live.stores import MAIN, POWER, Store
 from tarry.live.transactions import Turns
 from tarry.live.weighing import Weighing
@@ -432,15 +432,16 @@ class LabelJoin(StoredObject):
         """Divide the capacity among shards by their loads, where a join has shards; return the ids that lost slots."""
         raise ValueError("this join has no shards to divide its capacity among: make another with shards")
 
-    def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0) -> Estimate:
+    def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0, among: str = ALL) -> Estimate:
         """Return the mean label of all decisions so far, with confidence intervals, and the naive mean beside it.
 
         While labels are awaited the mean leans towards the quick ones; ``outstanding`` says how many are. All labels,
-        heard or not, must lie between ``low`` and ``high``, for each unit of size. Then the intervals cover the mean of
-        all decisions so far, whatever is awaited: ``low`` to ``high`` for one look, ``anytime_low`` to
-        ``anytime_high`` however often one looks.
+        heard or not, must lie between ``low`` and ``high``: of decisions with sizes, for each unit of size, or else
+        whatever the sizes. Then the intervals cover the mean of all decisions so far, whatever is awaited: ``low`` to
+        ``high`` for one look, ``anytime_low`` to ``anytime_high`` however often one looks. ``among="labelled"`` asks
+        for the mean label of those decisions alone that have got one by now, in their windows if there are any.
         """
-        return self._turns.look(estimate_now, self._tracker, level, low, high)
+        return self._turns.look(partial(estimate_now, among=among), self._tracker, level, low, high)
 
     def stream(
         self,

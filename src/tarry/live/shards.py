@@ -43,7 +43,7 @@ from tarry.live.register import (
     shard_of,
     shares_by_load,
 )
-from tarry.live.status import Estimate, Load, Status, Waiting, estimate_of, ledger_of, status_from
+from tarry.live.status import ALL, Estimate, Load, Status, Waiting, estimate_of, ledger_of, status_from
 from tarry.live.stores import MAIN, POWER, Store, open_store, shard_name
 from tarry.live.transactions import outcome_of
 from tarry.live.windows import configuration_of
@@ -374,8 +374,8 @@ class ShardedJoin(LabelJoin):
         slots = None if any(load.capacity is None for load in loads) else sum(load.capacity or 0 for load in loads)
         return status_from(whole)._replace(shards=loads, capacity=slots, is_numbered=False)
 
-    def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0) -> Estimate:
-        return estimate_of(self._books()[0], level, low, high)
+    def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0, among: str = ALL) -> Estimate:
+        return estimate_of(self._books()[0], level, low, high, among)
 
     def ledger(self, last: int = 0) -> dict[str, Any]:
         """Return rounds by fate and their sum; under ``last``, so many of each shard, which are told by ``shard``."""

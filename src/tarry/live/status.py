@@ -6,13 +6,13 @@ import json
 from base64 import b64encode
 from collections.abc import Hashable
 from copy import deepcopy
-from math import isnan, nan
+from math import isnan, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tarry._version import __version__
-from tarry.checks import as_int, as_level, as_range
+from tarry.checks import as_choice, as_int, as_level, as_range
 from tarry.learners import Idle
 from tarry.live import core
 from tarry.live.books import Books, books_of
@@ -28,7 +28,6 @@ from tarry.theory.intervals import (
     Heard,
     deviation,
     mean_interval,
-    settled_estimate,
     student_interval,
     sum_interval,
 )
@@ -38,9 +37,12 @@ from tarry.tracking.tally import (
     DRIFT,
     LABELLED,
     LEAST,
+    LONGEST,
     MOST,
+    SQUARE,
     THRESHOLD,
     UNIT,
+    WEIGHT,
     size_of,
 )
 
@@ -56,6 +58,12 @@ _RECENT_ROOM, _TRACKED_ROOM, _WASTE = 1.1, 1.6, 1500
 UNSIZED = (
     "the sizes of decisions whose windows have ended are known by their rows alone, so their mean label has no "
     "interval: look at the anytime bounds, which are about all decisions"
+)
+ALL, AMONG_LABELLED = AMONG = ("all", "labelled")  # the decisions that an estimate is about
+PARTIAL = "this is about labelled decisions alone, and the anytime bounds are about all: ask for those without among"
+NO_NUMBER = (
+    "none of the {} labels that have come is a number, so they have no mean: a text such as '1' is none, and None is "
+    "none; give numbers, as in label(id, 1), also as missing"
 )
 
 
@@ -174,38 +182,51 @@ class Waiting(NamedTuple):
     ends: float | None
 
 
-def estimate_now(tracker: Tracker, level: float = 0.95, low: float = 0.0, high: float = 1.0) -> Estimate:
+def estimate_now(
+    tracker: Tracker, level: float = 0.95, low: float = 0.0, high: float = 1.0, among: str = ALL
+) -> Estimate:
     """Return the estimate of a join's books, where labels lie between ``low`` and ``high``."""
-    return estimate_of(books_of(tracker), level, low, high)
+    return estimate_of(books_of(tracker), level, low, high, among)
 
 
-def estimate_of(books: Books, level: float = 0.95, low: float = 0.0, high: float = 1.0) -> Estimate:
+def estimate_of(books: Books, level: float = 0.95, low: float = 0.0, high: float = 1.0, among: str = ALL) -> Estimate:
     """Return the estimate that books give, where labels lie between ``low`` and ``high``."""
-    level, (low, high) = as_level(level), as_range(low, high)
+    level, (low, high), is_whole = as_level(level), as_range(low, high), as_choice(among, "among", AMONG) == ALL
     n, scheduler = books.rounds, books.configuration.player.scheduler
     sums, strays, sample, sizes = books.labels, books.strays, books.sample, books.sizes
     total, labels = sizes.get("total", float(n)), int(sums[core.LABELS])
     naive, left_out = float(sums[core.NAIVE]) if sums[core.WEIGHTS] else nan, books.fates["used"] - labels
-    each, mean, caveat = total / n if n else nan, sample.mean, _doubt(books, low, high)
+    each, mean, doubt = total / n if n else nan, sample.mean, _doubt(books, low, high)
     if labels and len(strays):
         mean = min(strays[MOST], max(strays[LEAST], mean))  # where it lies, but for rounding
-    is_settled = books.configuration.options.get(RELEASE) == WINDOW and scheduler.conserves_weight
-    unsized = ""
-    if is_settled and sizes:
-        each, unsized = books.mean_size, UNSIZED
-    if caveat:
+    is_settled = books.configuration.options.get(RELEASE) == WINDOW and scheduler.is_unbiased
+    is_unsized, is_plain = bool(sizes) and (is_settled or not is_whole), _is_plain(books, low, high)
+    unheard = 0.0
+    if is_whole:
+        unheard = max(0.0, books.ended_mass - sample.mass) if is_settled else books.unheard
+    if is_unsized:
+        each, ends = books.mean_size, (nan, nan)
+    elif doubt and not is_plain:
         ends = student_interval(sample, labels, level)
-    elif is_settled:
-        known = {"unheard": max(0.0, books.ended_mass - sample.mass), "heaviest": strays[THRESHOLD]}
-        ends = settled_estimate(sample, n, float(n), level, low, high, **known)[1:3]
     else:
-        ends = mean_interval(sample, max(0.0, total - sample.mass), strays[THRESHOLD], level, low, high)
-    mean, lower, upper = (float(number * each) for number in (mean, *(ends if not unsized else (nan, nan))))
-    out, summed = _outstanding(books, total), float(sample.weighted if is_settled else mean * n)
-    found = Estimate(mean, lower, upper, naive, labels, left_out, out, nan, nan, nan, nan, unsized, summed, is_settled)
-    caveat = caveat or _drift_doubt(books)
+        unit = _range_unit(books) if doubt else 1.0
+        ends = mean_interval(sample, unheard, books.heaviest, level, low * unit, high * unit)
+    mean, lower, upper = (float(number * each) for number in (mean, *ends))
+    if is_plain and not is_unsized:
+        # Unheard decisions of small sizes may bring more than their share of all sizes allows for.
+        rest = max(0.0, n - float(books.moments[WEIGHT]) - unheard * _range_unit(books)) / n if unheard else 0.0
+        mean, lower, upper = (min(high, max(low, x)) for x in (mean, lower + rest * low, upper + rest * high))
+    if left_out and not labels:
+        caveat = NO_NUMBER.format(left_out)
+    elif not is_whole:
+        caveat = UNSIZED if is_unsized else PARTIAL if is_plain else doubt or PARTIAL
+    else:
+        caveat = doubt or _drift_doubt(books)
+    out, summed = _outstanding(books, total), float(sample.weighted if is_settled or not is_whole else mean * n)
+    found = Estimate(mean, lower, upper, naive, labels, left_out, out, sum=summed, is_settled=is_settled)
     if caveat:
         return found._replace(caveat=caveat)
+    found = found._replace(caveat=UNSIZED if is_unsized else "")
     heard = Heard(sums[core.LABELS], sums[core.LABELS] * sums[core.NAIVE], sample.mass, sample.weighted)
     unit = 1.0
     if sizes:
@@ -220,8 +241,9 @@ def _outstanding(books: Books, total: float) -> float:
     """Return the share of all decisions, by weight and size, whose labels are awaited; NaN where it is not known."""
     if not books.rounds or not books.configuration.player.scheduler.is_unbiased:
         return nan
-    holding = books.held if books.tracked else 0.0
-    return nan if holding < 0 else min(1.0, holding / total)
+    if not books.configuration.player.scheduler.conserves_weight:
+        total = books.ended_mass + books.waiting
+    return min(1.0, books.waiting / total) if total else 0.0
 
 
 def _doubt(books: Books, low: float, high: float) -> str:
@@ -236,9 +258,32 @@ def _doubt(books: Books, low: float, high: float) -> str:
         if not low - slack <= label <= high + slack:
             each = " for each unit of size" if books.sizes else ""
             problem = f"a label was {label:.6g}{each}, and none may lie outside of {low:.6g} to {high:.6g}"
+            if _is_plain(books, low, high):
+                return f"{problem}: low and high are about labels themselves, and anytime bounds need a range by size"
             remedy = "state the range of all labels, estimate(low=…, high=…), or low and high leave out what is awaited"
             return f"{problem}: {remedy}"
     return ""
+
+
+def _is_plain(books: Books, low: float, high: float) -> bool:
+    """Return whether labels of decisions with sizes lie in a range around 0 themselves, whatever their sizes."""
+    longest = float(books.moments[LONGEST])
+    if not books.sizes or not longest:  # a join of an earlier version did not note it
+        return False
+    least, most = float(books.strays[LEAST]), float(books.strays[MOST])
+    is_within = low <= (0.0 if least >= 0.0 else -longest) and (0.0 if most <= 0.0 else longest) <= high
+    # Labels that have not reached the ends of the range may be on their way to their sizes.
+    return is_within and (longest in (high, -low) or most > high or least < low)
+
+
+def _range_unit(books: Books) -> float:
+    """Return what the range of labels is over that of labels for each unit of size, for the rows on average.
+
+    With p the mean of y/b, labels y of 0 and 1 give Σwy at most the variance pΣw²b − p²Σ(wb)². As Σw²b is at most
+    √(Σw²·Σ(wb)²), this is at most that of labels for each unit of size between 0 and √(Σw²/Σ(wb)²).
+    """
+    sample, moments = books.sample, books.moments
+    return float(max(sqrt(moments[SQUARE] / sample.squares), moments[WEIGHT] / sample.mass))
 
 
 def _drift_doubt(books: Books) -> str:
@@ -313,7 +358,8 @@ def _warnings(books: Books, estimate: Estimate | None) -> list[str]:
         found.append(f"{problem}, so the mean leans towards those that come quickly: look at low and high, or wait")
     if estimate.left_out > MANY_OUT * used:
         problem = f"{estimate.left_out} of {used} labels are no numbers (None, say) and so not in the estimate"
-        found.append(f"{problem}: if they stand for one, give it as the label, or as missing")
+        remedy = "if they stand for one, give it as the label, or as missing"
+        found.append(f"{problem}: {remedy}; estimate(among='labelled') is the mean of the others")
     return found
 
 

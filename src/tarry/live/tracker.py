@@ -286,7 +286,8 @@ class Tracker:
             self._forget(t, kept)
             code, answer = _AT_WINDOW_END if ended else _ENDED[feedback is None]
             if label is not UNLABELLED:
-                book_label(slots.sums, weight, label, slots.strays, slots.sized[LAST] if slots.sized else 1.0)
+                size = slots.sized[LAST] if slots.sized else 1.0
+                book_label(slots.sums, weight, label, slots.strays, size, slots.moments)
         else:
             code = self.fates.read(t) + 1
             answer = Answer(self.fates.fate(t))

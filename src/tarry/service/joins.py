@@ -16,6 +16,7 @@ from tarry.live.label_join import Outcome
 from tarry.live.labels import UNSAID
 from tarry.live.outbox import Row
 from tarry.live.plain import named
+from tarry.live.status import ALL
 from tarry.live.values import brief
 from tarry.players.recommended import choose_for_join
 from tarry.schedulers.named import free_scheduler
@@ -175,10 +176,11 @@ async def estimate(
     level: Annotated[float, Query(description="Confidence of the intervals.")] = 0.95,
     low: Annotated[float, Query(description="The smallest that any label may be, for each unit of size.")] = 0.0,
     high: Annotated[float, Query(description="The largest that any label may be, for each unit of size.")] = 1.0,
+    among: Annotated[str, Query(description="All decisions, or those 'labelled' by now.")] = ALL,
 ) -> Response:
     """Tell the mean label of all decisions with intervals that allow for what is awaited, and that of those seen."""
     desk = await desk_of(request, LabelJoin, name)
-    return answer(await desk.call(partial(desk.opened.estimate, level, low=low, high=high)))
+    return answer(await desk.call(partial(desk.opened.estimate, level, low=low, high=high, among=among)))
 
 
 add_shared(joins, LabelJoin, "join")

@@ -28,7 +28,7 @@ SUMS = 13
     SQUARES,  # Σ η m²; for values Σ η (w f/δ)²
     OVERLAPS,  # Σ η m_t m_s over rounds that were out together; for values of the weights alone
     CLOSED_EPOCHS,  # Σ 1/(2η) over epochs that have ended
-    LONGEST,  # the largest |g| or |f| that was used; where |g| has a bound, for each unit of size
+    LONGEST,  # the largest |g| or |f| that was used; where |g| has a bound, for each unit of size; of a join, |label|
     INVERSE_RADII,  # Σ c_t
     RADIUS_OVERLAPS,  # Σ c_t q_t
     RADII,  # Σ w δ
