@@ -197,7 +197,7 @@ def test_a_stream_is_what_a_clock_by_hand_makes_of_it(events, release, capacity,
     frame = {
         "decided": [start for start, _ in events],
         "came": [None if wait is None else start + wait for start, wait in events],
-        "y": [i + 1 for i in range(len(events))],
+        "y": [None if wait is None else i + 1 for i, (_, wait) in enumerate(events)],
         "id": [f"d{i}" for i in range(len(events))],
     }
     rules = {"window": window, "missing": 0, "release": release, "rng": seed}
@@ -218,7 +218,7 @@ def test_a_stream_is_what_a_clock_by_hand_makes_of_it(events, release, capacity,
 
 
 def test_without_an_end_only_windows_that_have_ended_come_out():
-    frame = {"decided": [0, 5, 20], "came": [3, 30, None], "y": [1, 1, 1]}
+    frame = {"decided": [0, 5, 20], "came": [3, 30, None], "y": [1, 1, None]}
     names = {"decided_at": "decided", "labelled_at": "came", "label": "y"}
     dropped = tarry.LabelJoin(8, window=10, missing=0).stream(frame, **names)
     assert [(row.id, row.label) for row in dropped] == [(1, 1), (2, 0)]
