@@ -85,7 +85,7 @@ def _error(result: Result) -> str:
     if result.capacity is None or not np.isfinite(result.errors).any():
         return DASH
     mean, half = _interval(100 * result.errors)
-    return f"{mean:.1f}" if half is None else f"{mean:.1f} ± {half:.1f}"
+    return f"{mean:z.1f}" if half is None else f"{mean:z.1f} ± {half:.1f}"
 
 
 def _hours(result: Result) -> str:
