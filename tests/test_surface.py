@@ -106,15 +106,6 @@ def test_command_line(arguments):
     assert "arry" in done.stdout
 
 
-@pytest.mark.parametrize(("old", "new"), [("table1 --quick", "table1"), ("compare", "compare")])
-def test_commands_that_have_become_studies_say_so(old, new):
-    done = subprocess.run(
-        [sys.executable, "-m", "tarry", *old.split()], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 2
-    assert f"in a checkout of Tarry, run python -m studies {new}" in done.stderr
-
-
 def test_without_the_extra_the_command_line_says_what_it_needs():
     program = "import sys; sys.modules['typer'] = None; from tarry.cli import main; main()"
     answers = {}

@@ -82,11 +82,3 @@ MEMBERS: dict[str, Table] = {
 
 # The same for members that stand inside another one, as its parameters.
 INSIDE = MEMBERS | {"learner": TUNINGS | RATES | LEARNERS}
-
-# Names of earlier versions and what they are called today, by the same keys.
-RENAMED = {
-    "delays": delays.RENAMED,
-    "learner": rates.RENAMED,
-    "losses": losses.RENAMED,
-    "scheduler": schedulers.RENAMED,
-}

@@ -67,7 +67,7 @@ def test_what_is_written_is_what_simulate_says(tmp_path):
     assert runs.select("used", "untracked", "saturated", "preempted", "expired", "pending").rows() == [
         tuple(row) for row in record.fates.tolist()
     ]
-    assert runs["own"].to_list() == [one.variance for one in record.certificates]
+    assert runs["variance"].to_list() == [one.variance for one in record.certificates]
     assert curves["regret"].to_list() == record.curve["regret"].to_list()
     assert curves["bound"].to_list() == record.curve["bound"].to_list()
     np.testing.assert_allclose(curves["loss"].to_numpy(), record.loss_at.ravel(), rtol=0)

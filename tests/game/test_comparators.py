@@ -173,7 +173,7 @@ horizon = [30]
 dimension = [2]
 [games.drift]
 domain = "Ball"
-losses = { type = "Distance", targets = "drifting_targets" }
+losses = { type = "Distance", targets = "Drawn.drifting_targets" }
 delays = { type = "geometric", mean = 3 }
 [players.a]
 learner = "SOLO"

@@ -118,29 +118,6 @@ def test_a_number_of_too_many_digits_is_told(tmp_path):
         assert join.status().rounds == 0
 
 
-FORMER = {
-    "tarry.learners.levels:LevelRate": ({"scale": 1.0, "spread": 1.0, "level": 2.0}, "BanditRate"),
-    "tarry.learners.backlogs:BacklogRate": (
-        {"scale": 2.0, "spread": 1.0, "capacity": 8.0, "max_backlog": 20.0},
-        "BanditRate",
-    ),
-    "tarry.learners.doubled:Doubled": ({"scale": 2.0}, "DoublingRate"),
-    "tarry.schedulers.guessing:Guessing": ({"safety": 8.0, "fit": 1}, "DoublingBernoulli"),
-    "tarry.schedulers.priority:Priority": ({"allow_single": 0}, "Priority"),
-    "tarry.schedulers.bernoulli:Bernoulli": ({"max_backlog": 20, "probability": -1.0, "safety": 8.0}, "Bernoulli"),
-}
-
-
-@pytest.mark.parametrize("name", FORMER)
-def test_members_of_the_first_version_are_found_under_their_names_of_today(name):
-    fields, today = FORMER[name]
-    text = json.dumps({"format": 1, "player": {"type": name, "fields": fields}})
-    stored = json.loads(configuration.upgraded((text, crc32(text.encode())), "here")[0])["player"]
-    made = configuration._built(stored)
-    assert type(made).__name__ == stored["type"] == today
-    assert all(getattr(made, key) == value for key, value in fields.items() if hasattr(made, key))
-
-
 def test_what_a_store_holds_is_checked():
     damaged = {"type": "Morris", "fields": {"epsilon": -1.0}}
     with pytest.raises(ValueError, match="epsilon"):

@@ -31,7 +31,7 @@ GAME = {
     "horizon": ROUNDS,
     "dimension": 3,
 }
-CURVED = {"losses": {"type": "Quadratic", "targets": {"type": "drifting_targets"}}}
+CURVED = {"losses": {"type": "Quadratic", "targets": {"type": "Drawn.drifting_targets"}}}
 VALUES = {"feedback": "value", "dimension": 2}
 SIMPLEX = {"domain": {"type": "Simplex"}}
 EXAMPLES = {
@@ -62,7 +62,7 @@ CELLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "doubling": (
         {},
-        {"learner": {"type": "DWFTRL", "rate": {"type": "Doubled"}}, "epochs": {"type": "Doubling"}},
+        {"learner": {"type": "DWFTRL", "rate": {"type": "DoublingRate"}}, "epochs": {"type": "Doubling"}},
     ),
     "convex": ({"delays": {"type": "bursts", "length": 30, "slow": 40}}, {"player": {"type": "convex"}}),
     "recommended, values": (VALUES, {"player": {"type": "recommended"}}),
@@ -76,7 +76,7 @@ CELLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "BOLD, Morris, distances": (
         {
-            "losses": {"type": "Distance", "targets": {"type": "drifting_targets"}},
+            "losses": {"type": "Distance", "targets": {"type": "Drawn.drifting_targets"}},
             "delays": {"type": "queue", "servers": 9, "load": 0.8},
         },
         _with({"type": "BOLD", "base": {"type": "OGD", "rate": 0.1}}, "Morris", epsilon=0.1),

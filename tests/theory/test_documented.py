@@ -10,7 +10,6 @@ import pytest
 import tarry
 from tarry import theory
 from tests.oracles import theory as everything
-from tests.test_first_version import FORMER
 
 SOURCE = Path(tarry.__file__).parent
 ROOT = SOURCE.parents[1]
@@ -68,9 +67,3 @@ def test_the_page_has_the_theorems_and_rows_that_others_cite():
     assert {"6", "16", "18", "19", "21", "26", "27"} <= numbers <= rows
     assert re.search(r"\*\*\(b\)\*\* \*Neither T nor delays known", page), "players say Theorem 1b of convex losses"
     assert re.search(r"\*\*\(c\)\*\* \*λ known", page), "players say Theorem 1c of strongly convex losses"
-
-
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
-def test_no_page_names_a_formula_by_its_former_name(page):
-    former = {name for name, now in FORMER["tarry.theory"].items() if not now.endswith(f".{name}")}
-    assert former & set(re.findall(r"`(?:tarry\.)?(?:theory\.)?([a-z_]+)", page.read_text(encoding="utf-8"))) == set()

@@ -11,9 +11,6 @@ from typer.core import TyperCommand, TyperGroup
 from tarry._version import __version__
 from tarry.cli.console import REFUSED, ended
 
-# Commands that have left the library for the checkout's studies.
-MOVED = {"table1": "table1", "compare": "compare"}
-
 COMMANDS = {
     "plan": (
         "tarry.cli.plan:plan_command",
@@ -102,17 +99,3 @@ def versions() -> None:
     from tarry.kernel.cache import show_versions
 
     show_versions()
-
-
-def _moved(context: typer.Context) -> None:
-    name = str(context.info_name)
-    raise ended(f"tarry {name} is a study now: in a checkout of Tarry, run python -m studies {MOVED[name]}", REFUSED)
-
-
-for _name in MOVED:
-    app.command(
-        _name,
-        hidden=True,
-        add_help_option=False,
-        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-    )(_moved)

@@ -12,5 +12,3 @@ __all__ = ["Delays", "array", "bursts", "fixed", "geometric", "lognormal", "pare
 
 # What a sweep file may name.
 MEMBERS: dict[str, Callable[..., Any]] = {name: globals()[name] for name in __all__ if name != "Delays"}
-# Classes that sweep files of earlier versions could name beside the functions.
-RENAMED = {made.__name__: name for name, made in MEMBERS.items()}

@@ -58,9 +58,6 @@ def wait(delays: Generated, t: int) -> int:
     """Return the delay of round t (from 1) before it is cut to the horizon."""
 
 
-uncut = wait  # the verb's name in earlier versions, where a law is registered by ``@uncut.on``
-
-
 # Not a method: ``Fixed`` has a field of that name.
 @delay.on(Generated)
 def _delay(delays: Generated, t: int) -> int:

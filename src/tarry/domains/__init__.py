@@ -16,5 +16,3 @@ __all__ += ["contains", "nearest", "product", "project"]
 MEMBERS: dict[str, Callable[..., Any]] = {
     cls.__name__: cls for cls in (Ball, Box, Ellipsoid, Product, Shift, Shrink, Simplex)
 }
-# Names of earlier versions.
-RENAMED = {"Custom": "CustomDomain"}

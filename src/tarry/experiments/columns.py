@@ -51,7 +51,7 @@ RUNS: dict[str, Any] = {
     **dict.fromkeys(("learner_played", "scheduler_played"), pl.String()),
     **dict.fromkeys(("total_delay", "max_delay", "max_backlog"), pl.Int64()),
     **dict.fromkeys(("regret", "loss", "comparator_gap", "bound"), pl.Float64()),
-    **dict.fromkeys(("regularisation", "own", "pairs", "smoothing", "left_out"), pl.Float64()),
+    **dict.fromkeys(("regularisation", "variance", "overlap", "smoothing", "omitted_curvature"), pl.Float64()),
     "holds": pl.String(),
     "bounds_regret": pl.Boolean(),
     **dict.fromkeys(FATES, pl.Int64()),

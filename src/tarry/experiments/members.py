@@ -18,7 +18,7 @@ from tarry.checks import pick
 from tarry.experiments.files import is_data, read_data
 from tarry.experiments.own import FROM, NONE, Own, find_member, ways
 from tarry.game import Game
-from tarry.members import INSIDE, MEMBERS, RENAMED
+from tarry.members import INSIDE, MEMBERS
 
 Spec = dict[str, Any]
 Known = Callable[[str], Any]  # a fact of the game by its name
@@ -68,8 +68,6 @@ def find(
         return found
     table = (INSIDE if inside else MEMBERS)[key]
     base, _, way = name.partition(".")
-    base, _, renamed_way = RENAMED.get(key, {}).get(base, base).partition(".")
-    way = way or renamed_way
     pick(base, names(key, inside, own), place, what="member")
     if way:
         listed = [other.partition(".")[2] for other in table if other.startswith(f"{base}.")]

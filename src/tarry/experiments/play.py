@@ -30,14 +30,7 @@ from tarry.tracking import Player
 LISTED = 1_000_000
 
 Columns = dict[str, Any]
-# A certificate's parts by column: columns of stored runs keep the names of the first version.
-PARTS = {
-    "regularisation": "regularisation",
-    "own": "variance",
-    "pairs": "overlap",
-    "smoothing": "smoothing",
-    "left_out": "omitted_curvature",
-}
+PARTS = ("regularisation", "variance", "overlap", "smoothing", "omitted_curvature")  # of a certificate
 RECORDED = ("tarry", "source", "python", "system", "numpy", "numba", "scipy", "polars")
 
 
@@ -183,8 +176,8 @@ def _columns(record: Record, summaries: list[Any]) -> Columns:
         "comparator_gap": [one.gap for one in record.comparators] or [nan] * len(record.seeds),
         "bound": record.bound,
         **{
-            name: [nan if one is None else float(np.float64(getattr(one, part))) for one in record.certificates]
-            for name, part in PARTS.items()
+            name: [nan if one is None else float(np.float64(getattr(one, name))) for one in record.certificates]
+            for name in PARTS
         },
         "holds": [None if one is None else one.holds for one in record.certificates],
         "bounds_regret": record.bounds_regret,

@@ -34,8 +34,6 @@ LABELS, WINDOW, MISSING, RELEASE, OUTBOX = "labels", "window", "missing", "relea
 SHARDS, SHARD = "shards", "shard"  # how many a join has; and of such a shard, which one it is
 CHANGING = ("capacity", "memory", WINDOW)  # of a join that lives
 _ROOMS = (domains, rates, learners, schedulers, tracking)  # whose members a player can be made of
-# Classes of the first version that have another name now and the same fields.
-_FORMER = {**domains.RENAMED, **schedulers.RENAMED, **rates.RENAMED}
 _ELSEWHERE = "own:"  # before the name of a member that is not of this package
 _ABSENT: Any = object()
 _KINDS: dict[Any, Any] = {float: (int, float), Any: (Parameters, np.ndarray)}  # what a field of such a type may hold
@@ -269,11 +267,6 @@ def _renamed(plain: Any) -> Any:
         return plain
     module, _, name = plain["type"].rpartition(":")
     is_ours = module.startswith("tarry.")
-    if is_ours and name in _FORMER:
-        rate = rates.from_first_version(name, {n: _built(value) for n, value in plain["fields"].items()})
-        if rate is not None:
-            return _plain(rate)
-        name = _FORMER[name]
     if module.startswith("tarry.players."):
         name = Player.__name__
     elif not (is_ours and name in members()):

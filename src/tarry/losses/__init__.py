@@ -18,5 +18,3 @@ __all__ += ["Drawn", "Listed", "blocks", "drifting"]
 MEMBERS: dict[str, Callable[..., Any]] = {
     name: globals()[name] for name in __all__ if name not in ("Callables", "Custom", "Losses")
 }
-# Names of earlier versions, which sweep files may still use.
-RENAMED = {"block_targets": "Drawn.block_targets", "drifting_targets": "Drawn.drifting_targets"}

@@ -6,7 +6,6 @@ A number, a sequence or a function of t stands for a rate wherever one is asked 
 from typing import Any
 
 from tarry.rates.backlog import Anytime, BanditRadius, BanditRate, BestOfBoth, DoublingRate
-from tarry.rates.backlog import from_first_version as from_first_version  # for stores of that version
 from tarry.rates.base import Constant, Power, Rate, inverse_time
 from tarry.rates.base import Rule as Rule
 from tarry.rates.base import Sequence as Sequence
@@ -18,12 +17,3 @@ __all__ += ["Anytime", "BanditRadius", "BanditRate", "BestOfBoth", "DoublingRate
 # Arguments become a Rule or a Sequence by themselves; stores and sweep files name them.
 MEMBERS: dict[str, Any] = {name: globals()[name] for name in (*__all__, "Rule", "Sequence") if name != "Rate"}
 """Every rate by the name that stores and sweep files use."""
-
-RENAMED = {
-    "BacklogRadius": "BanditRadius.for_backlog",
-    "BacklogRate": "BanditRate.for_backlog",
-    "Doubled": "DoublingRate",
-    "LevelRadius": "BanditRadius",
-    "LevelRate": "BanditRate",
-}
-"""Names of the first version, and the constructor that takes the same arguments now."""

@@ -291,18 +291,3 @@ def _for_backlog(rate: BanditRate, memory: np.ndarray, t: int) -> float:
     # The level is computed anew each time, since a guess of the backlog changes with the epoch.
     backlog = rate.max_backlog if rate.max_backlog >= 0.0 else _guess(memory)
     return rate.scale / sqrt(t * (backlog + _noise(rate, 1.0 + backlog / rate.capacity, t)))
-
-
-def from_first_version(name: str, fields: dict[str, Any]) -> BanditRadius | BanditRate | None:
-    """Return the rate or radius that the first version stored under this name; None for other names.
-
-    >>> from_first_version("LevelRate", {"scale": 1.0, "spread": 1.0, "level": 2.0}).level
-    2.0
-    """
-    backlog, room = fields.get("max_backlog", GUESSED), fields.get("capacity", nan)
-    if name in ("LevelRate", "BacklogRate"):
-        return BanditRate.make(fields["scale"], fields["spread"], fields.get("level", NO_LEVEL), room, backlog)
-    if name in ("LevelRadius", "BacklogRadius"):
-        level = fields.get("level", NO_LEVEL if backlog == GUESSED else 1.0 + backlog / room)
-        return BanditRadius.make(fields["inner_radius"], fields["spread"], level, room, fields["curved"])
-    return None

@@ -17,5 +17,3 @@ __all__ += ["Always", "DropNewest", "DropOldest", "RandomEvict", "Reservoir", "S
 
 # What a sweep file or a store may name.
 MEMBERS: dict[str, Callable[..., Any]] = {name: globals()[name] for name in __all__}
-# Names of earlier versions, in sweep files and stores.
-RENAMED = {"Guessing": "DoublingBernoulli"}
