@@ -19,7 +19,7 @@ SOURCES = HERE.parent / "src" / "tarry"
 # Rooms in the order in which a reader meets them.
 ROOMS = ("live", "game", "players", "learners", "schedulers", "rates", "domains", "losses", "delays", "planning")
 ROOMS += ("cases", "experiments", "reports", "adapters", "client", "testing", "theory", "errors")
-ADAPTERS = ("river", "sklearn", "torch", "spark", "vw", "gym")
+ADAPTERS = ("river", "sklearn", "torch", "spark", "vw")
 
 
 def write_pages(app: Any) -> None:

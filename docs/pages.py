@@ -28,7 +28,7 @@ UNDER = {
 }
 # The search shows a page first for its subjects; the index lists them.
 SUBJECTS = {
-    "adapters": "River, scikit-learn, PyTorch, Vowpal Wabbit, Gymnasium, model",
+    "adapters": "River, scikit-learn, PyTorch, Vowpal Wabbit, model",
     "cases": "log, replay",
     "choosing": "scheduler, player, bandit, learner",
     "experiments": "sweep, TOML",

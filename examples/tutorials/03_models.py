@@ -71,5 +71,5 @@ print(f"{learnt} of {len(X)} rows learnt from; accuracy {model.score(X, y):.2f}"
 #    late.step()  # what is left in the batch
 
 # %%
-# :doc:`/adapters` says which weight a model receives and how to estimate a rate beside it. It also has windows, Vowpal
-# Wabbit and Gymnasium.
+# :doc:`/adapters` says which weight a model receives and how to estimate a rate beside it. It also has windows
+# and Vowpal Wabbit.

@@ -125,22 +125,6 @@ def test_torch():
     assert learnt == expected()
 
 
-def test_gym():
-    pytest.importorskip("gymnasium")
-    from tarry.adapters.gym import DelayedGame
-
-    ball = tarry.domains.Ball(1)
-    waits = tarry.delays.array(np.arange(ROWS)[::-1])  # all in the last round
-    game = tarry.Game(ball, tarry.losses.Linear(np.ones((ROWS, 1))), waits, capacity=CAPACITY, sizes=VALUES)
-    env = DelayedGame(game)
-    env.reset(seed=1)
-    for _ in range(ROWS):
-        *_, info = env.step(np.zeros(1))
-    assert sum(weight * VALUES[s - 1] for s, _, weight in info["feedback"]) == pytest.approx(VALUES.sum())
-    with pytest.raises(NotGranted, match="takes no sizes"):
-        DelayedGame(game, tarry.schedulers.Priority())
-
-
 def test_games_take_functions_of_the_features_or_of_the_round():
     features = np.column_stack((VALUES, np.ones(ROWS)))
     box, waits = tarry.domains.Ball(2), tarry.delays.fixed(horizon=ROWS, delay=9)

@@ -189,12 +189,8 @@ class Run(NamedTuple):
 
     def advance(self, buffers: Buffers, stop: Stop, first: int, last: int) -> None:
         """Play rounds first..last of one seed, whose wheel has room for all rounds."""
-        self.advancing(buffers)(stop, first, last)
-
-    def advancing(self, buffers: Buffers) -> Callable[[Stop, int, int], int]:
-        """Return what advances one seed, for whoever plays round by round."""
         cells, packed = cells_of([self], np.zeros(1, np.int64)), Packed(alone(buffers))
-        return lambda stop, first, last: self.play(cells, packed, stop, first, last)
+        self.play(cells, packed, stop, first, last)
 
     def play(self, cells: Cells, packed: Packed, stop: Stop, first: int, last: int) -> int:
         """Play rounds first..last of packed replicas as far as there is room; return the last one played."""

@@ -33,7 +33,7 @@ KEPT_COMBINATIONS = 1024
 # What bug reports and results tell the versions of.
 PARTS = (
     "numpy numba llvmlite scipy polars altair vl-convert-python typer rich pydantic dask distributed psycopg "
-    "river scikit-learn torch gymnasium"
+    "river scikit-learn torch"
 )
 EDITED = "edited"  # the hash of sources that were changed after their import: what runs is not known
 SHOWN = 12  # hexadecimal digits: enough that two states of the sources never share them
