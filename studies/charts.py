@@ -11,16 +11,16 @@ import polars as pl
 from studies.measure import Scores, scheduler_for
 from studies.streams import Stream
 from tarry.cases import Spread
-from tarry.charts import INK, PALETTE, altair, data_of, dressed, grouped
-from tarry.experiments.replays import follow
+from tarry.charts import FATE_COLOURS, INK, PALETTE, altair, data_of, dressed, grouped
+from tarry.charts import WIDTH as PAGE_WIDTH
 from tarry.game import replay
 from tarry.planning.policies import find_policy
 from tarry.reports.style import ticks
-from tarry.reports.tracking import timeline
 
 WIDTH = 580  # pixels
 TRACKED = tuple(map(find_policy, ("VarOpt", "drop newest", "drop oldest")))  # of the timeline
 KINDS = {"weighted": PALETTE[0], "no limit": INK, "unweighted": PALETTE[1]}
+ENDS = ("used", "preempted", "expired", "pending")  # fates of rounds that held a slot
 DAY = 1440.0  # minutes; a stretch of more than three is told in days
 
 
@@ -105,7 +105,7 @@ def timeline_chart(stream: Stream, slots: int, first: int, last: int) -> Any:
     end = float(stream.times[min(last, stream.horizon - 1)] - stream.times[first - 1])
     unit, length = ("days", DAY) if end > 3 * DAY else ("minutes", 1.0)
     scaled = {name: frame.with_columns(pl.col("start", "stop") / length) for name, frame in held.items()}
-    chart = timeline(scaled, slots, (0.0, end / length), unit, weigh=True)
+    chart = timeline(scaled, slots, (0.0, end / length), unit)
     about = f"{stream.name}; a row is a slot, the area of a dot the weight of a label heard"
     return dressed(chart, f"{slots} slots for everything that waits", about)
 
@@ -118,10 +118,71 @@ def stays(stream: Stream, slots: int, first: int, last: int) -> dict[str, pl.Dat
     found = {}
     for policy in TRACKED:
         events = replay(scheduler_for(policy, few, slots), few.delays, capacity=slots, keep_rounds=True).events()
-        frame = pl.DataFrame(follow(events.iter_rows(), first, last, few.horizon)["stays"])
+        frame = pl.DataFrame(stays_in_lanes(events.iter_rows(), first, last, few.horizon))
         at = [pl.Series(name, minutes[frame[name].to_numpy() - 1]) for name in ("start", "stop")]
         found[policy.name] = frame.with_columns(at)
     return found
+
+
+def timeline(
+    held: dict[str, pl.DataFrame],
+    lanes: int,
+    reach: tuple[float, float],
+    unit: str,
+) -> Any:
+    """Return a chart of stays in slots (lane, start, stop, fate): a panel for each name, a row for each slot.
+
+    A dot at the end of a stay has the weight of the label as its area.
+    """
+    alt = altair()
+    seen = {fate for frame in held.values() if frame.height for fate in frame["fate"]}
+    ends = [fate for fate in ENDS if fate in seen]
+    legend = alt.Legend(title=None, orient="bottom", symbolType="stroke", symbolStrokeWidth=5, symbolSize=300)
+    colour = alt.Color("fate:N", scale=alt.Scale(domain=ends, range=[FATE_COLOURS[e] for e in ends]), legend=legend)
+    thick = max(2.0, min(7.0, 260 / lanes / 1.5))
+    y = alt.Y("lane:Q", axis=None, scale=alt.Scale(domain=[lanes + 0.4, -0.6]))
+    gap = (reach[1] - reach[0]) / 480  # between two stays in one slot: a hair, in whatever colour the page has
+    drawn: list[Any] = []
+    for name, frame in held.items():
+        is_last = len(drawn) == len(held) - 1
+        axis = alt.Axis(grid=False, labels=is_last, ticks=is_last, tickCount=8, format=",~r")
+        x = alt.X("start:Q", title=unit if is_last else None, scale=alt.Scale(domain=reach, nice=False), axis=axis)
+        rows = frame.drop("line", strict=False).to_dicts()
+        base = alt.Chart(data_of(rows), title=alt.TitleParams(name, fontSize=12, frame="group"))
+        bars = base.mark_rule(strokeWidth=thick, opacity=0.9).encode(x=x, x2="end:Q", y=y, color=colour)
+        size = alt.Size("weight:Q", scale=alt.Scale(range=[0, 320]), legend=None)
+        heard = base.transform_filter("datum.weight > 0")
+        dots = heard.mark_circle(opacity=0.9, color=FATE_COLOURS["used"]).encode(x="stop:Q", y=y, size=size)
+        layers = [bars.transform_calculate(end=f"datum.stop - {gap}"), dots]
+        drawn.append(alt.layer(*layers).properties(width=PAGE_WIDTH, height=int((thick * 1.5) * (lanes + 1)) + 6))
+    return alt.vconcat(*drawn, spacing=12).resolve_scale(x="shared", color="shared", size="shared")
+
+
+def stays_in_lanes(events: Iterable[tuple[Any, ...]], first: int, last: int, played: int) -> dict[str, list[Any]]:
+    """Return the stays that touch rounds first..last, each in the lane of its slot, from the events in order."""
+    stays: dict[str, list[Any]] = {name: [] for name in ("lane", "start", "stop", "fate", "weight")}
+    inside: dict[int, int] = {}
+    free: list[int] = []
+
+    def leave(s: int, t: int, fate: str, weight: float) -> None:
+        lane = inside.pop(s)
+        free.append(lane)
+        stop = t if fate == "preempted" else t + 1  # dropped as a round begins, heard as it ends
+        if stop > first and s <= last:
+            visible = weight if stop <= last else 0.0  # what lasts longer is cut, and not heard yet
+            for name, value in zip(stays, (lane, max(s, first), min(stop, last + 1), fate, visible), strict=True):
+                stays[name].append(value)
+
+    for t, event, s, weight in events:
+        if event == "entered":
+            free.sort(reverse=True)  # the lowest lane that is free: the picture has as many lanes as slots were held
+            inside[s] = free.pop() if free else len(inside)
+        elif s in inside and event in ("preempted", "feedback", "expired"):
+            is_heard = event == "feedback"
+            leave(s, t, "used" if is_heard else event, float(weight) if is_heard else 0.0)
+    for s in sorted(inside):
+        leave(s, played, "pending", 0.0)
+    return stays
 
 
 def busiest(stream: Stream, rounds: int) -> int:

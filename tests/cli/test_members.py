@@ -69,25 +69,6 @@ def test_a_plan_compares_them(call):
     assert "there is no policy 'FairCoin'" in call(*model, "--scheduler", "FairCoin", code=2)
 
 
-def test_a_report_plays_them_again_only_if_asked(call, tmp_path, monkeypatch):
-    name = next(tmp_path.glob("cli_members_*.py")).name
-    text = (EXAMPLE / "own.toml").read_text().replace("horizon = 400", "horizon = 40").replace("seeds = 4", "seeds = 2")
-    (tmp_path / "own.toml").write_text(text.replace("mymethods.py", name))
-    call("sweep", "run", "own.toml")
-    page = tmp_path / "out" / "sweeps" / "own" / "report" / "index.html"
-    monkeypatch.setattr(own_members, "_homes", {})
-    told = call("report", "out/sweeps/own", "--only", "html", "--where", "capacity=4")
-    assert "could not be played again" in page.read_text()
-    assert "(comparators, tracked, timeline, survival) are left out" in told
-    assert "tarry report out/sweeps/own --where capacity=4 --members FILE" in told
-    (tmp_path / "moved").mkdir()
-    shutil.move(tmp_path / name, tmp_path / "moved" / name)  # the code is known by its hash
-    told = call("report", "out/sweeps/own", "--only", "html", "--members", "moved/MINE")
-    assert "left out" not in told
-    assert "could not be played again" not in page.read_text()
-    assert "--members moved/" in page.read_text()
-
-
 @pytest.mark.parametrize(
     ("learner", "sentence"),
     [

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from sweeping import sweep_of
 
-import tarry
 from tarry.experiments.play import play_cell
-from tarry.experiments.replays import head
 
 DATA = """
 seeds = 1
@@ -89,12 +87,3 @@ def test_a_column_that_is_not_there(data):
     (cell,) = sweep_of(data, DATA.replace('["wait"]', '["wat"]')).cells
     with pytest.raises(ValueError, match=r"log\.csv: there is no column 'wat', did you mean 'wait'"):
         play_cell(cell.id, cell.content)
-
-
-def test_the_first_rounds_of_a_game_keep_its_rules():
-    delays = tarry.delays.fixed(horizon=9, delay=2)
-    losses = tarry.losses.Linear(np.ones((9, 2)))
-    rules = {"capacity": 2, "information": "clairvoyant", "preemption": False, "feedback": "value", "queries": 2}
-    cut = head(tarry.Game(tarry.domains.Ball(2), losses, delays, **rules), 4)
-    assert {name: getattr(cut, name) for name in rules} == rules
-    assert cut.horizon == 4

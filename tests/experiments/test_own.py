@@ -13,8 +13,6 @@ from test_mymethods import *  # noqa: F403  the contracts of the folder that doc
 from tarry.experiments import Folder, load_sweep, make_engine, run_sweep
 from tarry.experiments import own as own_members
 from tarry.experiments.play import build_game, build_player, play_cell, refusal
-from tarry.experiments.replays import replay_lines
-from tarry.reports.view import view
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "members"
 SMALL = """
@@ -69,10 +67,6 @@ def test_the_folder_to_copy_plays(tmp_path):
     assert set(played["learner_played"]) == {"Momentum", "DWFTRL"}
     assert set(played["scheduler_played"]) == {"VarOpt", "FairCoin"}
     assert "class Momentum" in folder.text()  # the code is kept with the results
-    seen = view(*tables)
-    again, note = replay_lines(seen.cells, seen.runs, seen.lines, seen.runs, lambda _: None)
-    assert not note
-    assert any("momentum" in line for line in again.lines)
 
 
 def test_a_cell_holds_the_hash_of_its_members_code(mine):

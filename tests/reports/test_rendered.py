@@ -21,7 +21,6 @@ from studies.table1_games import CONTROLS, PLAYER
 from studies.table1_page import save_table1
 from tarry.cli.app import app
 from tarry.experiments import Folder, run_sweep
-from tarry.experiments.replays import replay_lines
 from tarry.reports.sweeps import Story, make_report, save_report
 from tarry.reports.view import view
 
@@ -109,7 +108,7 @@ STORY = Story("made up", "tarry sweep run x.toml", 18, 18, file="seeds = 4 # <sc
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """By name: a report of made up tables, one with replays of games, Table 1, and what commands write."""
+    """By name: a report of made up tables, one of a sweep that was played, Table 1, and what commands write."""
     folder = tmp_path_factory.mktemp("pages")
     return cache(lambda name: MAKERS[name](folder) if name in MAKERS else written(folder, name))
 
@@ -121,19 +120,18 @@ def report(folder):
     return save_report(make_report(seen, STORY), folder / "report", ["html"])[0]
 
 
-def replayed(folder):
+def played_sweep(folder):
     results = Folder(folder / "results")
     run_sweep(sweep_of(folder, PAIR.replace("[3, 6]", "[3]")), results)
     played = view(*results.tables())
-    again, _note = replay_lines(played.cells, played.runs, played.lines, played.runs, lambda _line: None)
-    return save_report(make_report(played, STORY, again), folder / "replayed", ["html"])[0]
+    return save_report(make_report(played, STORY), folder / "played", ["html"])[0]
 
 
 def table1(folder):
     return save_table1(verdicts(), folder / "table1", "python -m studies table1 --quick")[0]
 
 
-MAKERS = {"report": report, "replayed": replayed, "table1": table1}
+MAKERS = {"report": report, "played": played_sweep, "table1": table1}
 
 
 def written(folder, name):
@@ -158,7 +156,7 @@ def verdicts():
 # By page: the sections that have to hold a figure.
 EXPECTED = {
     "report": {"regret", "bounds", "regret-capacity", "weights", "occupancy", "fates"},
-    "replayed": {"regret", "comparators", "tracked", "timeline", "survival", "fates"},
+    "played": {"regret", "fates"},
     "table1": set(),
 }
 BOTH = pytest.mark.parametrize("dark", [False, True])
@@ -256,6 +254,6 @@ def test_paper(show):
 
 
 @ANY_FONT
-@pytest.mark.parametrize("name", slow_but(EXPECTED, {"replayed"}))
+@pytest.mark.parametrize("name", slow_but(EXPECTED, {"played"}))
 def test_it_can_be_printed(show):
     assert show(dark=True, media="print").pdf(format="A4").startswith(b"%PDF")

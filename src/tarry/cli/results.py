@@ -14,7 +14,6 @@ from rich.console import Console
 
 from tarry import experiments
 from tarry.cli.console import refusing, screen
-from tarry.cli.own import MembersOption, load
 from tarry.errors import ArgumentError
 from tarry.outcomes import DASH, number
 
@@ -181,10 +180,6 @@ def report_command(
         list[str] | None, typer.Option(help="Write only html, svg, pdf, png, tables (repeat the option).")
     ] = None,
     file: Annotated[Path | None, typer.Option(help="The sweep's file, for the page (default: as it was run).")] = None,
-    replay: Annotated[
-        bool, typer.Option(help="Whether to play one setting again for timeline, survival and moving comparators.")
-    ] = True,
-    members: MembersOption = None,
     where: WhereOption = None,
     against: Annotated[
         str | None, typer.Option(help="Differences are from this player (default: the first of the file).")
@@ -195,39 +190,29 @@ def report_command(
     ] = None,
 ) -> None:
     from tarry.experiments.folder import select
-    from tarry.experiments.replays import replay_lines
     from tarry.reports.comparisons import tuned
     from tarry.reports.sweeps import KINDS, make_report, save_report, tell_story
-    from tarry.reports.view import view, with_baselines
+    from tarry.reports.view import view
 
     with refusing():
         for kind in only or ():  # before the results are read, which may take long
             if kind not in KINDS:
                 raise ArgumentError("only", f"takes {', '.join(KINDS)}", kind)
-        load(members)  # results alone run no code
         results = experiments.Folder(folder)
         tables = select(experiments.read_tables(folder), where or ())
-        with Console(stderr=True).status("drawing") as status:
-            seen, story, again, left_out = view(*tables), tell_story(results, tables, file), None, ""
+        with Console(stderr=True).status("drawing"):
+            seen, story = view(*tables), tell_story(results, tables, file)
             notes, choices = [f"Only cells with {', '.join(where)}."] if where else [], []
             if tune:
                 seen, choice, note = tuned(seen, tune)
                 notes, choices = [*notes, note], [choice]
-            if replay:
-                losses = with_baselines(seen).runs
-                again, left_out = replay_lines(
-                    seen.cells, seen.runs, seen.lines, losses, lambda line: status.update(f"replaying: {line}")
-                )
-                notes += [left_out] if left_out else []
             options = [
-                (f"--{name}", value)
-                for name, given in (("members", members), ("where", where), ("tune", tune))
-                for value in given or ()
+                (f"--{name}", value) for name, given in (("where", where), ("tune", tune)) for value in given or ()
             ]
             options += [("--against", against)] if against else []
             command = " ".join([story.command, *(shlex.join(option) for option in options)])
             story = story._replace(notes=tuple(notes), command=command)
-            made = make_report(seen, story, again, against, choices)
+            made = make_report(seen, story, against, choices)
             paths = save_report(made, out or folder / "report", only or list(KINDS))
     for path in paths:
         if path.parent.name != "figures":
@@ -235,6 +220,3 @@ def report_command(
     figures = [path for path in paths if path.parent.name == "figures"]
     if figures:
         typer.echo(f"{figures[0].parent}: {len(figures)} files")
-    if left_out:
-        again_with = f" Draw them: {command.splitlines()[-1]} --members FILE" if "--members FILE" in left_out else ""
-        typer.echo(left_out + again_with, err=True)

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tarry.charts import altair, data_of, intervals, lost
-from tarry.experiments.replays import Replays
 from tarry.reports import style
 from tarry.reports.exponents import Fit, Quantity, fits, measured, quantities, slope_text
 from tarry.reports.style import Cast, Figure, short
@@ -73,21 +72,6 @@ def _beside_bound(regret: Rows, bound: Rows, cast: Cast) -> Any:
     at = {"x": x, "y": y, "color": look["color"]}
     lines = [part.encode(**at, detail="line:N") for part in (dots, line)]
     return alt.layer(*lines, marks.encode(**at, shape=look["shape"]))
-
-
-def comparator_figures(replays: Replays, cast: Cast, *notes: str) -> list[Figure]:
-    """Return a figure of regret against the best action of each of m pieces of the game; ``notes`` add to its text."""
-    if not replays.segments.height:
-        return []
-    alt, look = altair(), style.encodings(cast, only=list(dict.fromkeys(replays.segments["line"])))
-    rows = cast.rows(replays.segments.to_dicts())
-    pieces = sorted({row["pieces"] for row in rows})
-    title, marks = "pieces, each with its best action", {"values": pieces, "format": "d", "grid": False}
-    x = style.logarithmic(alt.X, "pieces:Q", title, pieces, {"base": 2}, **marks)
-    highest = max(row["regret"] for row in rows)
-    y = alt.Y("regret:Q", title="regret", axis=alt.Axis(tickCount=5, **short(highest)))
-    chart = style.panels({replays.setting: style.dotted_lines(alt.Chart(data_of(rows)), look, 30, x=x, y=y)}, 210)
-    return [style.figure("comparators", chart, f" One seed ({replays.seed}) of {replays.setting}.", *notes, cast.note)]
 
 
 class _Scene(NamedTuple):

@@ -12,7 +12,6 @@ import polars as pl
 
 from tarry.charts import ONE_COLUMN, TWO_COLUMNS, convert, draw, intervals, lost
 from tarry.experiments.folder import Folder, Tables
-from tarry.experiments.replays import Replays
 from tarry.experiments.sweep import BEST
 from tarry.outcomes import DASH, FATES, counted, number
 from tarry.reports import regret as regrets
@@ -64,10 +63,8 @@ def tell_story(results: Folder, tables: Tables, file: Path | None) -> Story:
     )
 
 
-def make_report(
-    view: View, story: Story, replays: Replays | None = None, against: str | None = None, choices: Sequence[Table] = ()
-) -> Page:
-    """Return the page of everything that the results can show, and of what a replay adds.
+def make_report(view: View, story: Story, against: str | None = None, choices: Sequence[Table] = ()) -> Page:
+    """Return the page of everything that the results can show.
 
     Differences are from the player ``against``, by default the first of the file; ``choices`` are tables of what was
     tuned.
@@ -80,12 +77,7 @@ def make_report(
     apart, pairs = differences(view, base), pairing_note(view)
     figures = [*regrets.regret_curves(with_baselines(view), cast, over, free)]
     figures += [*difference_figures(view, apart, cast, base, pairs), *(figure for figure, _ in scaled)]
-    if replays is not None:
-        figures += regrets.comparator_figures(replays, cast, free)
     figures += [*tracking.metric_figures(view, cast), *tracking.ledger_figures(view)]
-    if replays is not None:
-        figures += [tracking.tracked_figure(replays, cast), tracking.timeline_figure(replays)]
-        figures += tracking.survival_figures(replays, cast)
     fits = [fit for _, found in scaled for fit in found if fit.points >= POINTS and fit.seeds[0] > 1]
     by_player = pivot_table(view)
     tables = [result_table(view), *([by_player] if by_player else [])]
