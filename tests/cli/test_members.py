@@ -1,4 +1,4 @@
-"""Members of one's own in commands: ``--members FILE`` runs the file, and nothing else does."""
+"""Members of one's own in commands: ``--members MODULE`` imports the module, and nothing else does."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ MOMENTUM = '{ type = "Momentum", rate = 0.1 }'
 @pytest.fixture
 def call(tmp_path, monkeypatch, request):
     """Return a function that calls a command in a folder with a module of its own, whose name it puts for MINE."""
-    name = f"cli_members_{request.node.name.partition('[')[0]}.py"
-    shutil.copy(EXAMPLE / "mymethods.py", tmp_path / name)
+    name = f"cli_members_{request.node.name.partition('[')[0]}"
+    shutil.copy(EXAMPLE / "mymethods.py", tmp_path / f"{name}.py")
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(own_members, "_homes", {})
 
@@ -83,4 +84,4 @@ def test_what_is_missing_is_told(call, learner, sentence):
 
 
 def test_a_wrong_file_is_told(call):
-    assert "--members: " in call("join", "new", "--capacity", "2", "--members", "gone.py", code=2)
+    assert "--members: " in call("join", "new", "--capacity", "2", "--members", "gone", code=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from tarry._version import __version__
 
@@ -22,4 +23,5 @@ def main() -> None:
             return
         sys.stderr.write(message)
         sys.exit(2)
+    sys.path.append(str(Path.cwd()))  # where members of one's own may be, as for python -m tarry
     app()

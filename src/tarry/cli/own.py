@@ -1,4 +1,4 @@
-"""Members of one's own in commands: ``--members mymethods.py`` runs the file, and options take what is in it by name.
+"""Members of one's own in commands: ``--members mymethods`` imports the module, and options take what is in it by name.
 
 A member is written as in a sweep: its name, or a table, ``'{ type = "Momentum", rate = 0.1 }'``.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,17 +18,17 @@ if TYPE_CHECKING:
 
 MembersOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="FILE", help="Run this file or module: members of your own, by name (repeat the option)."),
+    typer.Option(metavar="MODULE", help="Import this module: members of your own, by name (repeat the option)."),
 ]
 
 
 def load(members: Sequence[str] | None) -> Own | None:
-    """Run the files that ``--members`` names, found from the current folder; raise ValueError where one fails."""
+    """Import the modules that ``--members`` names; raise ValueError where one fails."""
     if not members:
         return None
     from tarry.experiments.own import load_members  # a room that other commands need not load
 
-    return load_members((name, Path.cwd(), "--members") for name in members)
+    return load_members((name, "--members") for name in members)
 
 
 def member_of(key: str, text: str, own: Own | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import signal
 import socket
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -20,7 +20,7 @@ from typing import Any
 from tarry._version import __version__
 from tarry.checks import as_choice
 from tarry.experiments.engines import PAUSE, Group, Outcome, play_group
-from tarry.experiments.own import Home, receive, texts_for
+from tarry.experiments.own import load_home, modules_for
 from tarry.game.simulate import DEVICES, core_count
 from tarry.kernel.cache import EDITED, source
 
@@ -56,7 +56,7 @@ class Dask:
     def _play(self, client: Any, cluster: Cluster, groups: Groups) -> Iterator[Outcome | None]:
         under_way = groups.under_way
         # The user's code travels with each task: a worker may have joined a moment ago.
-        task = partial(play_task, device=self._device, homes=groups.homes)
+        task = partial(play_task, device=self._device, modules=groups.modules)
         try:
             while groups:
                 room = cluster.room()
@@ -112,14 +112,13 @@ def _cannot_load(error: Exception) -> ImportError:
     return ImportError(f"the cluster cannot load tarry, install the same on its scheduler and workers as here: {told}")
 
 
-def play_task(
-    group: Group, device: str = "cpu", homes: dict[str, Home] | None = None
-) -> tuple[list[Outcome], float, str, str]:
+def play_task(group: Group, device: str = "cpu", modules: Sequence[str] = ()) -> tuple[list[Outcome], float, str, str]:
     """Play the cells of a group on a worker; return what became of them, seconds taken, host, and code.
 
-    ``homes`` are the user's own members, as texts.
+    ``modules`` have the user's own members.
     """
-    receive(homes or {})
+    for module in modules:
+        load_home(module, "members")
     logging.getLogger("tarry").addHandler(logging.NullHandler())  # warnings travel with the results
     started = time.perf_counter()
     outcomes = play_group(group, device=device)
@@ -143,7 +142,7 @@ class Groups:
 
     def __init__(self, contents: dict[str, str]) -> None:
         self._left = deque(contents.items())
-        self.homes = texts_for(contents.values())
+        self.modules = modules_for(contents.values())
         self._apart: deque[tuple[str, str]] = deque()  # to be played in a group of its own
         self._suspects: deque[tuple[str, str]] = deque()  # to be played last, with nothing else under way
         self._alone: set[str] = set()

@@ -1,7 +1,7 @@
 """Sweep files: TOML, the files they include, and the arrays they name.
 
 ``include = ["base.toml"]`` reads other files first; tables are merged key by key, and what the including file says
-holds. ``members = ["mymethods.py"]`` names code. An array is a file, ``{file = "rows.npy"}``, or columns of a table,
+holds. ``members = ["mymethods"]`` names modules. An array is a file, ``{file = "rows.npy"}``, or columns of a table,
 ``{file = "log.csv", columns = ["a"]}``.
 """
 
@@ -36,7 +36,7 @@ class Text:
         self.path = path
         self.tree: Tree = {}
         self.sources: dict[Path, str] = {}
-        self.members: list[tuple[str, Path, str]] = []  # files and modules of code, with folder and place
+        self.members: list[tuple[str, str]] = []  # modules of code, with their place
         self._said: dict[Key, Path] = {}
         self._read(path, ())
 
@@ -56,8 +56,8 @@ class Text:
         self.sources.setdefault(here, said)
         for name in _listed(tree, "include", "base.toml", path):
             self._read(path.parent / name, (*above, here))
-        for name in _listed(tree, "members", "mymethods.py", path):
-            self.members.append((name, path.parent, f"{path.name}: members"))
+        for name in _listed(tree, "members", "mymethods", path):
+            self.members.append((name, f"{path.name}: members"))
         self.tree = self._merged(self.tree, _with_digests(tree, path.parent, f"{path.name}: "), path)
 
     def place(self, *key: str | int) -> str:

@@ -42,7 +42,7 @@ def identity(content: str) -> str:
 class Sweep(NamedTuple):
     """A file's cells; one that stands under two names is listed twice and run once.
 
-    ``sources`` are the texts it was read from, its own and of files it includes or runs, by path. ``device`` is what it
+    ``sources`` are the texts it was read from, its own and of files it includes, by path. ``device`` is what it
     is to be played on, and no part of a cell's identity. ``warnings`` say what its writer may not have meant.
     """
 
@@ -85,4 +85,4 @@ def load_sweep(path: str | Path) -> Sweep:
         'axis otherwise, and write "axis.NAME" where its values belong'
         for axis, games in expansion.replaced.items()
     )
-    return Sweep(name, Path(path), axes, cells, text.sources | own.texts, table.device, warnings)
+    return Sweep(name, Path(path), axes, cells, text.sources, table.device, warnings)

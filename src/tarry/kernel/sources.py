@@ -70,11 +70,6 @@ def digest_of(thing: Any) -> str:
     return _hash(sorted(_reached_by(thing).values()))  # whichever way names led there
 
 
-def files_of(thing: Any) -> list[str]:
-    """Return the files of the code that a class or a function reaches; raise Unknown without their texts."""
-    return list(dict.fromkeys(file for file, _ in _reached_by(thing)))
-
-
 def _reached_by(thing: Any) -> Reached:
     reached: Reached = {}
     module, file = thing.__module__, getattr(sys.modules.get(thing.__module__), "__file__", None)

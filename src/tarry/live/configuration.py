@@ -181,7 +181,7 @@ def _built(plain: Any, own: Mapping[str, type] = MappingProxyType({})) -> Any:
     kind: Any = None if "function" in plain else members().get(name) or own.get(name.removeprefix(_ELSEWHERE))
     if kind is None:
         problem = f"the player that is stored uses {name.removeprefix(_ELSEWHERE)}, which is not part of Tarry"
-        raise StoreError(f"{problem}: pass the same player to open it, or in a command --members FILE")
+        raise StoreError(f"{problem}: pass the same player to open it, or in a command --members MODULE")
     if [*plain["fields"]] != [*kind._fields]:
         raise TypeError(f"{name} has other fields")
     fields = {n: _built(value, own) for n, value in plain["fields"].items()}
