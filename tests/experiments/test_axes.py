@@ -1,4 +1,4 @@
-"""Axes: references to them, also inside the values of others, and points that lack one."""
+"""Axes: references to them, and what is refused."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import json
 import pytest
 from sweeping import sweep_of
 
-from tarry.experiments.folder import plan_frame
-from tarry.experiments.play import play_cell, refusal
+from tarry.experiments.play import play_cell
 
 GAME = """
 [games.g]
@@ -23,35 +22,6 @@ PLAYER = "[players.p]\nplayer = 'recommended'\n"
 
 def games(sweep):
     return [json.loads(cell.content)["game"] for cell in sweep.cells]
-
-
-def test_a_reference_inside_the_value_of_an_axis(tmp_path):
-    """Delays that name the mean are played along it, those that do not are not."""
-    text = 'seeds = 1\naxes.mean = [3, 5]\naxes.delays = [{type = "geometric", mean = "axis.mean"}, "bursts"]\n'
-    sweep = sweep_of(tmp_path, text + GAME + PLAYER)
-    geometric = [{"type": "geometric", "mean": mean} for mean in (3, 5)]
-    wanted = [(3, geometric[0]), (None, {"type": "bursts"}), (5, geometric[1])]
-    found = [(c.columns["axes"].get("mean"), g["delays"]) for c, g in zip(sweep.cells, games(sweep), strict=True)]
-    assert found == wanted
-    assert plan_frame(sweep)["axis_mean"].to_list() == [3, None, 5]
-    plain = "seeds = 1\naxes.mean = [3, 5]\n" + GAME + 'delays = {type = "geometric", mean = "axis.mean"}\n'
-    assert [cell.id for cell in sweep_of(tmp_path, plain + PLAYER).cells] == [sweep.cells[0].id, sweep.cells[2].id]
-
-
-def test_a_reference_through_two_axes_to_a_player(tmp_path):
-    text = """seeds = 1
-[axes]
-learner = [{type = "DWFTRL", rate = "axis.rate"}]
-rate = [{type = "Power", scale = "axis.scale", exponent = 0.5}, 0.25]
-scale = [0.5, 1.0]
-[players.p]
-learner = "axis.learner"
-"""
-    sweep = sweep_of(tmp_path, text + GAME + "delays = 'bursts'\n")
-    rates = [json.loads(cell.content)["player"]["learner"]["rate"] for cell in sweep.cells]
-    power = {"type": "Power", "exponent": 0.5}
-    assert rates == [power | {"scale": 0.5}, power | {"scale": 1.0}, 0.25]
-    assert all(refusal(cell.content) == "" for cell in sweep.cells)
 
 
 @pytest.mark.parametrize(
@@ -82,12 +52,6 @@ def test_a_game_by_reference_is_played(tmp_path):
     assert play_cell(cell.id, cell.content)["horizon"] == [7]
 
 
-def test_points_need_what_they_use_and_no_more(tmp_path):
-    text = "seeds = 1\npoints = [{delays = {type = 'fixed', delay = 'axis.wait'}, wait = 3}, {delays = 'bursts'}]\n"
-    sweep = sweep_of(tmp_path, text + GAME + PLAYER)
-    assert [game["delays"] for game in games(sweep)] == [{"type": "fixed", "delay": 3}, {"type": "bursts"}]
-
-
 def test_an_axis_that_takes_the_place_of_what_a_game_says_is_told(tmp_path):
     text = "seeds = 1\naxes.delays = ['bursts']\naxes.capacity = [2]\n" + PLAYER
     games = GAME.replace("capacity = 4", "capacity = 'axis.capacity'")
@@ -101,28 +65,12 @@ def test_an_axis_that_takes_the_place_of_what_a_game_says_is_told(tmp_path):
     ("text", "sentence"),
     [
         (
-            "points = [{capacity = 2, wait = 3}, {capacity = 4}]\n" + GAME + WAITS,
-            "tiny.toml: points[2]: lacks wait, which games.g uses: give wait = …, or make it an axis",
-        ),
-        (
-            GAME + WAITS + "[[blocks]]\npoints = [{wait = 3}]\n[[blocks]]\npoints = [{wait = 1}, {capacity = 4}]\n",
-            "tiny.toml: blocks[2].points[2]: lacks wait, which games.g uses",
-        ),
-        (
-            "points = [{delays = {type = 'fixed', delay = 'axis.wait'}}, {delays = 'bursts', wait = 3}]\n" + GAME,
-            "tiny.toml: points[1]: lacks wait, which the axis delays uses",
-        ),
-        (
             GAME + "delays = {type = 'fixed', delay = 'axis.capacity'}\n",
             "tiny.toml: games.g: there is no axis 'capacity': take one of (none)",
         ),
         (
-            "axes.delays = [{type = 'fixed', delay = 'axis.wait'}]\n" + GAME,
-            "tiny.toml: axes.delays: there is no axis 'wait'",
-        ),
-        (
-            "axes.delays = [{type = 'fixed', delay = 'axis.a'}]\naxes.a = ['axis.b']\naxes.b = [1, 'axis.a']\n" + GAME,
-            "tiny.toml: axes.a: values refer in a circle to the axes a, b: leave one out",
+            "axes.delays = [{type = 'fixed', delay = 'axis.wait'}]\naxes.wait = [1]\n" + GAME,
+            "tiny.toml: axes.delays: a value cannot name the axis wait: name it in a game or player",
         ),
         ("axes.T = [0]\n" + GAME.replace("30", "'axis.T'"), "games.g.horizon: must be a whole number of at least 1"),
         (

@@ -73,11 +73,11 @@ def test_file_and_type_are_names_like_others(data):
     (one,) = sweep_of(data, DATA).cells
     named = DATA.replace("games.log", "games.file").replace("players.plain", "players.file")
     assert [cell.id for cell in sweep_of(data, named).cells] == [one.id]
-    for axis in ("axes.file = [0.1]\n", "points = [{file = 0.1}]\n", "blocks = [{axes = {file = [0.1]}}]\n"):
+    for axis in ("axes.file = [0.1]\n", "blocks = [{axes = {file = [0.1]}}]\n"):
         text = axis + DATA.replace("rate = 0.1", "rate = 'axis.file'")
         assert [cell.id for cell in sweep_of(data, text).cells] == [one.id]
-    points = "points = [{rows = {file = 'data/rows.npy'}}]\n"
-    for axis in ("axes.rows = [{file = 'data/rows.npy'}]\n", points, f"[[blocks]]\n{points}"):
+    rows = "axes.rows = [{file = 'data/rows.npy'}]\n"
+    for axis in (rows, f"[[blocks]]\n{rows}"):
         text = DATA.replace('{ file = "data/rows.npy" }', "'axis.rows'")
         text = text + axis if axis.startswith("[[") else axis + text
         assert [cell.id for cell in sweep_of(data, text).cells] == [one.id]

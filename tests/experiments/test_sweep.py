@@ -44,19 +44,6 @@ def test_products(tmp_path):
     assert sweep.axes == ["capacity", "mean"]
 
 
-def test_points_are_explicit(tmp_path):
-    text = TINY.replace("[axes]\ncapacity = [2, 4]\nmean = [3, 6]", "points = [{capacity = 2, mean = 3}, {mean = 9}]")
-    sweep = sweep_of(tmp_path, text.replace("seeds = 3", "seeds = 1"))
-    named = [(c.columns["player"], c.columns["capacity"], c.columns["axes"]["mean"]) for c in sweep.cells]
-    assert named == [("plain", 2, 3), ("plain", None, 9), ("paper", 2, 3), ("paper", None, 9)]
-
-
-def test_a_point_goes_with_the_other_axes(tmp_path):
-    text = "points = [{mean = 9}]\n" + TINY
-    sweep = sweep_of(tmp_path, text.replace("seeds = 3", "seeds = 1").replace("mean = [3, 6]\n", ""))
-    assert [(c.columns["capacity"], c.columns["axes"]["mean"]) for c in sweep.cells] == 2 * [(2, 9), (4, 9)]
-
-
 def test_blocks_choose(tmp_path):
     blocks = """
 [[blocks]]
@@ -139,11 +126,8 @@ def test_circles_are_refused(tmp_path):
         ("seeds = [1, 1]\n" + GAME + PLAYER, "tiny.toml: seeds: the list of seeds repeats"),
         ("seeds = [1, 'b']\n" + GAME + PLAYER, "tiny.toml: seeds[2]: must be a whole number of at least 0, got 'b'"),
         ("seeds = {first = 3}\n" + GAME + PLAYER, "tiny.toml: seeds.count: is missing"),
-        ("points = [{hoizon = 3}]\n" + GAME + PLAYER, "tiny.toml: points.hoizon: there is no use of the axis 'hoizon'"),
-        (
-            "points = [{horizon = -3}]\n" + GAME + PLAYER,
-            "tiny.toml: points.horizon: must be a whole number of at least",
-        ),
+        ("axes.hoizon = [3]\n" + GAME + PLAYER, "tiny.toml: axes.hoizon: there is no use of the axis 'hoizon'"),
+        ("axes.horizon = [-3]\n" + GAME + PLAYER, "tiny.toml: axes.horizon: must be a whole number of at least"),
         ("format = 2\n" + GAME + PLAYER, "tiny.toml: format: must be 1, got 2"),
         (GAME, "tiny.toml: players: is missing"),
         (PLAYER, "tiny.toml: games: is missing"),

@@ -1,11 +1,11 @@
 """From a file's tables to cells: every game against every player along every axis, checked name by name.
 
-``"axis.NAME"`` stands for a value of an axis: in a game, in a player, or inside the values of another axis.
+``"axis.NAME"`` stands for a value of an axis, in a game or in a player.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -19,7 +19,7 @@ from tarry.experiments.tables import AXIS, UNLIMITED, BlockTable, SweepTable, ch
 
 Key = tuple[str | int, ...]
 Room = tuple[str, str]  # ("games", NAME) or ("players", NAME)
-Links = Mapping[str, set[str]]  # for each axis the axes that its values refer to
+Axes = Mapping[str, list[Any]]
 # A game or a player as canonical JSON, the same without names of files, and the columns it is known by.
 Resolved = tuple[str, str, dict[str, Any]]
 
@@ -37,36 +37,20 @@ def references(tree: Any) -> set[str]:
 
 
 def filled(tree: Any, axes: Mapping[str, Any]) -> Any:
-    """Return the tree with every ``"axis.NAME"`` replaced by its value, and those inside values too.
+    """Return the tree with every ``"axis.NAME"`` replaced by its value.
 
-    >>> filled(["axis.a"], {"a": {"mean": "axis.b"}, "b": 3})
-    [{'mean': 3}]
+    >>> filled(["axis.a", {"mean": "axis.b"}], {"a": 2, "b": 3})
+    [2, {'mean': 3}]
     """
     if is_reference(tree):
-        return filled(axes[tree.removeprefix(AXIS)], axes)
+        return axes[tree.removeprefix(AXIS)]
     if isinstance(tree, dict):
         return {name: filled(value, axes) for name, value in tree.items()}
     return [filled(value, axes) for value in tree] if isinstance(tree, list) else tree
 
 
-def _links(axes: Mapping[str, Any]) -> dict[str, set[str]]:
-    return {name: references(value) for name, value in axes.items()}
-
-
-def _reached(start: Iterable[str], linked: Links) -> set[str]:
-    """Return these axes, and those that their values lead to."""
-    found: set[str] = set()
-    left = list(start)
-    while left:
-        name = left.pop()
-        if name not in found:
-            found.add(name)
-            left += linked.get(name, ())
-    return found
-
-
 class Expansion:
-    """The products of a sweep's games, players, points, axes and seeds."""
+    """The products of a sweep's games, players, axes and seeds."""
 
     def __init__(self, table: SweepTable, text: Text, own: Own) -> None:
         self._table, self._text, self._own = table, text, own
@@ -84,8 +68,6 @@ class Expansion:
         for key, place in above:
             for name in place.axes:
                 self._said.setdefault(name, (*key, "axes", name))
-            for name in (name for point in place.points for name in point):
-                self._said.setdefault(name, (*key, "points", name))
 
     def cells(self) -> Iterator[Cell]:
         """Yield cells in the order of the file, each combination once."""
@@ -94,25 +76,15 @@ class Expansion:
 
     def _block(self, block: BlockTable, number: int) -> Iterator[Cell]:
         axes = self._table.axes | block.axes
-        above: Key = ("blocks", number, "points") if block.points else ("points",)
-        points: dict[Key, Any] = {(*above, i): point for i, point in enumerate(block.points or self._table.points)}
-        points = points or {(): {}}  # no points are one point without values
         games = self._rooms("games", block.games, number)
         players = self._rooms("players", block.players, number)
         chunks = self._chunks(block.seeds if block.seeds is not None else self._table.seeds)
-        among_axes = _links(axes)
-        self._check_axes({key: among_axes | _links(point) for key, point in points.items()}, [*games, *players])
-        for game, player, point in product(games, players, points.values()):
-            linked = among_axes | _links(point)
-            used = self._used([game, player], linked)
-            along = {name: values for name, values in axes.items() if name in used and name not in point}
-            fixed = {name: value for name, value in point.items() if name in used}
+        self._check_axes(axes, [*games, *players])
+        for game, player in product(games, players):
+            used = self._used([game, player], axes)
+            along = {name: values for name, values in axes.items() if name in used}
             for values in product(*along.values()):
-                chosen = dict(zip(along, values, strict=True)) | fixed
-                if any(linked.values()):  # values that name axes: put these in, and drop axes that no value names now
-                    kept = self._used([game, player], _links(chosen))
-                    chosen = {name: filled(value, chosen) for name, value in chosen.items() if name in kept}
-                yield from self._cells(game, player, chosen, chunks)
+                yield from self._cells(game, player, dict(zip(along, values, strict=True)), chunks)
 
     def _rooms(self, key: str, chosen: list[str] | None, number: int) -> list[Room]:
         """Return a block's games or players, all of them where the block names none."""
@@ -132,41 +104,26 @@ class Expansion:
             raise ValueError(f"{place}: the list of seeds {what}, got {listed!r}")
         return [listed[i : i + size] for i in range(0, len(listed), size)]
 
-    def _used(self, rooms: list[Room], linked: Links) -> set[str]:
+    def _used(self, rooms: list[Room], axes: Axes) -> set[str]:
         """Return the axes that make a difference to some of these; keys of the game do without being named."""
-        named = {axis for room in rooms for axis in self._named[room]}
-        return _reached(named | (linked.keys() & set(GAME_KEYS)), linked)
+        return {axis for room in rooms for axis in self._named[room]} | (axes.keys() & set(GAME_KEYS))
 
     def _axis(self, name: str) -> str:
         return self._text.place(*self._said[name])
 
-    def _check_axes(self, points: dict[Key, Links], rooms: list[Room]) -> None:
-        """Raise ValueError for axes that nothing uses, uses of unknown axes, and values that refer in a circle.
-
-        ``points`` have the links among axes, with those of a point, by the point's key in the file.
-        """
-        known = list(dict.fromkeys(name for linked in points.values() for name in linked))
-        used = {name for linked in points.values() for name in self._used(rooms, linked)}
-        for name in known:
+    def _check_axes(self, axes: Axes, rooms: list[Room]) -> None:
+        """Raise ValueError for axes that nothing uses, uses of unknown axes, and values that name an axis."""
+        used = self._used(rooms, axes)
+        for name, values in axes.items():
             if name not in used:
                 pick(name, [*GAME_KEYS, *sorted(used - set(GAME_KEYS))], self._axis(name), what="use of the axis")
+            for other in sorted(references(values)):
+                raise ValueError(
+                    f"{self._axis(name)}: a value cannot name the axis {other}: name it in a game or player"
+                )
         for room in rooms:
             for name in sorted(self._named[room]):
-                pick(name, known, self._text.place(*room), what="axis")
-        for key, linked in points.items():
-            for axis, named in linked.items():
-                for name in sorted(named):
-                    pick(name, known, self._axis(axis), what="axis")
-            turning = [name for name, named in linked.items() if name in _reached(named, linked)]
-            if turning:
-                place, told = self._axis(turning[0]), ", ".join(turning)
-                raise ValueError(f"{place}: values refer in a circle to the axes {told}: leave one out")
-            # An axis that only some points give is missing at the others.
-            for name in sorted(self._used(rooms, linked) - linked.keys()):
-                users = [".".join(room) for room in rooms if name in self._named[room]]
-                users += [f"the axis {axis}" for axis, named in linked.items() if name in named]
-                place = self._text.place(*key)
-                raise ValueError(f"{place}: lacks {name}, which {users[0]} uses: give {name} = …, or make it an axis")
+                pick(name, list(axes), self._text.place(*room), what="axis")
 
     def _cells(self, game: Room, player: Room, axes: dict[str, Any], chunks: list[list[int]]) -> Iterator[Cell]:
         rules, nameless_rules, game_columns = self._resolve(game, axes)
@@ -192,7 +149,7 @@ class Expansion:
         return f'{before}"game":{game},"player":{player},"revision":{REVISION}'
 
     def _resolve(self, room: Room, axes: dict[str, Any]) -> Resolved:
-        """Return a game or a player with these values, which refer to no axes themselves."""
+        """Return a game or a player with these values."""
         is_game = room[0] == "games"
         used = self._named[room] | (set(GAME_KEYS) if is_game else set())
         values = {axis: value for axis, value in axes.items() if axis in used}

@@ -25,7 +25,7 @@ DATA_KEYS = ("file", "columns")
 READERS = (".npy", ".csv", ".parquet")
 # How many levels of keys below a top-level key are names that the user chose, of games or axes for example:
 # a table under such a name is never data, even if one of its keys is "file". Elsewhere nothing is data.
-NAME_LEVELS = {"games": 2, "players": 2, "axes": 1, "points": 1, "comparator": 0}
+NAME_LEVELS = {"games": 2, "players": 2, "axes": 1, "comparator": 0}
 NO_DATA = 99
 
 

@@ -137,12 +137,11 @@ Seeds = Annotated[
 
 
 class BlockTable(Model):
-    """``[[blocks]]``: some games against some players (default: all), along axes and points of its own."""
+    """``[[blocks]]``: some games against some players (default: all), along axes of its own."""
 
     games: list[str] | None = None
     players: list[str] | None = None
     axes: dict[str, Values] = {}
-    points: list[Spec] = []
     seeds: Seeds | None = None
 
 
@@ -158,7 +157,6 @@ class SweepTable(Model):
     comparator: Annotated[Any, PlainValidator(_comparator)] = BEST
     device: Literal["cpu", "cuda", "auto"] = "cpu"
     axes: dict[str, Values] = {}
-    points: list[Spec] = []
     games: Annotated[dict[str, GameTable], Field(min_length=1)]
     players: Annotated[dict[str, PlayerTable], Field(min_length=1)]
     blocks: list[BlockTable] = []
