@@ -12,7 +12,7 @@ from functools import partial
 
 from benchmarks.measure import Figure, Row, ratio
 
-# Seconds: of a game of two seeds, which begins in Python, and of one of a thousand, which is compiled first.
+# Seconds: of a game of two seeds, which is played in Python, and of one of a thousand, which is compiled first.
 HOLDS = {("cold", 2): 4.0, ("second", 2): 2.0, ("warm", 2): 0.5, ("cold", 1000): 7.0, ("second", 1000): 4.0}
 HOLDS |= {("warm", 1000): 1.2}
 PLACES = {"cold": 0, "second": 1, "warm": 0}  # of the seconds that a process prints: its first game, another's members

@@ -1,28 +1,29 @@
-"""Small games are played in Python until compiling is worth it, with the same numbers to the last bit."""
+"""Small games are played in Python, with the same numbers to the last bit."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
 
 import tarry
-from tarry.game import blocks
+from tarry.game import blocks, hindsight, interior
 from tarry.game.simulate import Match, play_matches
 from tarry.game.world import run_rounds
-from tarry.kernel.compile import Compiled
 from tarry.learners.base import Learner
 from tests.support import random_games
 
 pytestmark = pytest.mark.jit(only=True)
 BALL = tarry.domains.Ball(2)
-FEW = 1 << 16  # rounds
+FEW = blocks.FEW_ROUNDS
 ROWS = np.random.default_rng(3).normal(size=(50, 2))
+PASSES = (hindsight._sum_losses, hindsight._losses_at, hindsight._sum_curvatures, interior.write_bends)
 
 
 @pytest.fixture(autouse=True)
@@ -36,11 +37,8 @@ def compiles(monkeypatch):
 
     monkeypatch.setattr(blocks.Block, "advance", watched)
     monkeypatch.setattr(run_rounds, "_compiled", {})
-    monkeypatch.setattr(Compiled, "is_kept", False)
     monkeypatch.setattr(blocks, "FEW_ROUNDS", FEW)
-    monkeypatch.setattr(blocks, "COMPILING_SECONDS", 60.0)  # however slow the machine
-    monkeypatch.setattr(blocks, "LOADING_SECONDS", 60.0)
-    monkeypatch.setattr(blocks, "_python_seconds", defaultdict(float))
+    monkeypatch.setattr(blocks, "_in_python", Counter())
     return calls
 
 
@@ -68,21 +66,15 @@ def test_numbers_are_those_of_compiled_rounds(i, compiles, monkeypatch):
         assert np.array_equal(getattr(plain, name), getattr(compiled, name), equal_nan=True)
 
 
-def test_a_kind_that_has_taken_its_time_is_compiled(compiles, monkeypatch):
-    play()
+def test_a_kind_that_is_played_again_and_again_is_compiled(compiles):
+    for _ in range(FEW // 100):
+        play()
     assert compiles == [0]
-    monkeypatch.setattr(blocks, "COMPILING_SECONDS", 0.0)
     play()
     assert compiles[0] > 0
-
-
-def test_code_on_the_disk_is_loaded_sooner(compiles, monkeypatch):
-    monkeypatch.setattr(Compiled, "is_kept", True)
-    play()
-    assert compiles == [0]
-    blocks._python_seconds["another kind"] = 61.0
-    play()
-    assert compiles[0] > 0
+    other = compiles[0]
+    play(learner=tarry.learners.OGD(BALL, rate=0.1))
+    assert compiles[0] == other
 
 
 def test_code_that_is_loaded_is_used(compiles):
@@ -110,7 +102,7 @@ def test_games_by_seed_begin_in_python_too(compiles):
 
 
 class Inverse(Learner):
-    """Divide by zero after some rounds: compiled code goes on with infinity, which shows in the play."""
+    """Divide by zero after some rounds."""
 
     domain: Any
     after: int
@@ -151,10 +143,41 @@ def test_sweeps_of_one_game_begin_in_python_with_all_their_seeds(compiles):
     assert np.array_equal(record.regret, tarry.simulate(game, learner, 4).regret)
 
 
-@pytest.mark.parametrize("after", [4, blocks.TRIED_ROUNDS + 4])
-def test_what_python_refuses_is_compiled(after, compiles):
-    assert np.isfinite(play(Inverse(BALL, after)).regret).all()
-    assert compiles[0] > 0
+def test_what_fails_in_python_is_said_as_it_is(compiles):
+    with pytest.raises(ZeroDivisionError):
+        play(Inverse(BALL, 4))
+    assert compiles == [0]
+
+
+@pytest.mark.parametrize("kind", ["least squares", "logistic", "absolute", "custom"])
+def test_the_best_action_of_a_small_game_is_found_in_python(kind, compiles, monkeypatch):
+    features, labels = ROWS, np.sign(ROWS.sum(axis=1))
+    losses = {
+        "least squares": lambda: tarry.losses.LeastSquares(features, labels),
+        "logistic": lambda: tarry.losses.Logistic(features, labels),
+        "absolute": lambda: tarry.losses.Absolute(features, labels),
+        "custom": lambda: tarry.losses.Custom(ROWS, cubic, cubic_slope, dimension=2),
+    }[kind]()
+    for entry in PASSES:
+        monkeypatch.setattr(entry, "_compiled", {})
+    plain = play(losses=losses)
+    assert compiles == [0]
+    assert not any(entry.dispatchers for entry in PASSES)
+    monkeypatch.setattr(blocks, "FEW_ROUNDS", 0)
+    compiled = play(losses=losses)
+    assert any(entry.dispatchers for entry in PASSES)
+    assert plain.regret == pytest.approx(compiled.regret, abs=1e-7)
+
+
+@njit
+def cubic(row, x):
+    return abs(row[0] * x[0] + row[1] * x[1] - 0.5) ** 3
+
+
+@njit
+def cubic_slope(row, x, out):
+    off = row[0] * x[0] + row[1] * x[1] - 0.5
+    out[0], out[1] = 3 * abs(off) * off * row[0], 3 * abs(off) * off * row[1]
 
 
 def test_a_small_game_does_not_wait_for_numba(tmp_path):

@@ -53,11 +53,8 @@ def run(domain, x):
 
 domain, x = Mine(2.0), np.zeros(1)
 compiled = run.dispatcher_for(domain)
-was_kept = compiled.is_kept
 compiled(domain, x)
 stats = getattr(compiled, "stats", None)
-assert compiled.is_kept == (stats.cache_path is not None)
-assert was_kept == bool(stats.cache_hits)
 print(x[0], sum(stats.cache_hits.values()))
 """
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import operator
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -35,10 +34,7 @@ BLOCK_SECONDS = 0.2
 LEAST_SECONDS = 0.001  # of a block of replicas, for each thread: many times what Python does, one thread at a time
 FIRST_SECONDS = 0.01  # of the first block, as guessed
 FIRST_BLOCK = 1 << 12  # rounds of the first block where they are plain Python
-FEW_ROUNDS = 1 << 16  # fewer may be played in Python before a compiler, which takes seconds, would begin
-TRIED_ROUNDS = 32  # to see how long one takes there
-COMPILING_SECONDS = 1.0  # that rounds of one kind may take in Python before they are compiled
-LOADING_SECONDS = 0.6  # that all may, where compiled code lies on the disk
+FEW_ROUNDS = 1 << 13  # of one kind in a process: in Python they take less time than a compiler
 LONG = 1 << 17  # rounds: wheels of fewer may grow as they like
 LARGEST_WHEELS = 1 << 27  # bytes of a block's wheels, once they have grown
 LARGEST_STACK = 1 << 22  # bytes of a block of replicas: about fifty that play in R^10
@@ -89,7 +85,7 @@ class Part(NamedTuple):
         """Return the same without compiled code, in one thread."""
         with in_python():
             project = project_into(self.run.player.learner.domain)
-        plain = self.run._replace(compiled=run_rounds.plain, is_plain=True, is_trial=True, threads=1, project=project)
+        plain = self.run._replace(compiled=run_rounds.plain, is_plain=True, threads=1, project=project)
         return self._replace(run=plain)
 
 
@@ -99,55 +95,17 @@ def kind_of_run(run: Run, fresh: Buffers) -> Any:
     return run.setting, run.horizon, kind_of(run.cell), kind_of(fresh), shapes
 
 
-class Refused(Exception):
-    """Say that rounds failed in plain Python.
-
-    Compiled code may let be infinite what Python refuses, or say whose fault it is.
-    """
-
-
-@contextmanager
-def _trying(run: Run) -> Iterator[None]:
-    """Raise Refused for errors of rounds that could be compiled."""
-    try:
-        yield
-    except Exception as error:
-        if run.is_trial:
-            raise Refused(f"{type(error).__name__}: {error}") from error
-        raise
-
-
-def is_worth_compiling(part: Part, seeds: int) -> bool:
-    """Return whether compiled rounds are there, or so many seeds would take long without them."""
-    run, rounds = part.run, part.run.horizon * seeds
-    if run.is_plain or rounds > FEW_ROUNDS or run.compiled.signatures:  # type: ignore[attr-defined]
+def is_worth_compiling(run: Run, rounds: int) -> bool:
+    """Return whether compiled rounds are loaded, or so many more of one kind are too many for Python."""
+    if run.is_plain or run.compiled.signatures:  # type: ignore[attr-defined]
         return True
     with _lock:
-        spent, is_there = _python_seconds[run.compiled], run.compiled.is_kept  # type: ignore[attr-defined]
-        left = LOADING_SECONDS - sum(_python_seconds.values()) if is_there else COMPILING_SECONDS - spent
-    plain = part._replace(seeds=part.seeds[:1]).in_python()
-    block, played, begun, seconds = Block(plain.run, part.fresh, 1), 0, time.thread_time(), 0.0
-    block.begin([plain])
-    while played < min(TRIED_ROUNDS, run.horizon):  # twice as many each time: a round may take long
-        first, started = played + 1, time.thread_time()
-        try:
-            with _trying(plain.run):
-                played = block.advance(Stop(), first, min(2 * first - 1, TRIED_ROUNDS, run.horizon))
-        except Refused:
-            return True
-        # By the last stretch: the first rounds take longer, of whatever is done once.
-        seconds = (time.thread_time() - started) / (played + 1 - first) * rounds
-        if time.thread_time() - begun > left / 2:
-            return True
-    if seconds > left:
-        return True
-    with _lock:
-        _python_seconds[run.compiled] += seconds
-    return False
+        _in_python[run.compiled] += rounds
+        return _in_python[run.compiled] > FEW_ROUNDS
 
 
 _lock = threading.Lock()
-_python_seconds: defaultdict[Any, float] = defaultdict(float)  # by the dispatcher that was not asked
+_in_python = Counter[Any]()  # rounds by the dispatcher that was not asked
 
 
 def own_bytes(run: Run) -> int:
@@ -248,16 +206,14 @@ def play_block(
     while first <= run.horizon:
         aim = min(run.horizon, first - 1 + max(1, pace.rounds() // n))
         started = time.perf_counter()
-        with _trying(run):
-            last = block.advance(stop, first, aim)
+        last = block.advance(stop, first, aim)
         if stop.is_set():
             raise Stopped("the rounds were stopped")
         pace.learn(n * (last + 1 - first), time.perf_counter() - started)
         if last < first:
             continue
-        with _trying(run):
-            run.check(block.buffers, first, last)
-            _check_domains(parts, block.buffers.state.play, last)
+        run.check(block.buffers, first, last)
+        _check_domains(parts, block.buffers.state.play, last)
         report(n * (last + 1 - first))
         first = last + 1
     logs = block.hand_over_logs() if run.keep_rounds else [None] * n

@@ -124,7 +124,6 @@ class Run(NamedTuple):
     allow_large: bool = False
     threads: int = 1
     doubts: tuple[str, ...] = ()  # what whoever made the player says of it
-    is_trial: bool = False  # in plain Python although it could be compiled
 
     @property
     def is_debugged(self) -> bool:

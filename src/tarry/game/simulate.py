@@ -8,15 +8,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError, Interrupted
-from tarry.game.blocks import Crew, Part, Refused, is_worth_compiling, kind_of_run, own_bytes
+from tarry.game.blocks import Crew, Part, is_worth_compiling, kind_of_run, own_bytes
 from tarry.game.hindsight import Comparator, Stopped, comparing, compile_passes, has_closed_form
 from tarry.game.record import Record
 from tarry.game.run import Played, Stop, prepare, refuse_if_large
@@ -41,7 +40,6 @@ MISSING = {
 }
 
 DEVICES = ("cpu", "cuda", "auto")
-T = TypeVar("T")
 Progress = Callable[[int, int], None]  # told the rounds done and all there are
 # Of a block of seeds; the function is told rounds as they are done.
 Task = Callable[[Sequence[int], Stop, Callable[[int], None]], list[Played]]
@@ -97,24 +95,12 @@ def simulate(
     with in_python(debug):  # a compiler would refuse a member before debug mode names its line
         match = Match(game, player, seeds, games=games, threads=threads, comparator=comparator, **kept)
 
-    def play(is_plain: bool) -> Record:
-        return play_match(match, is_plain, device, progress)
-
-    return python_first(match.first, len(match.seeds), device, play)
+    return play_match(match, _is_short(match.first, len(match.seeds), device), device, progress)
 
 
-def python_first(part: Part, seeds: int, device: str, play: Callable[[bool], T]) -> T:
-    """Return what ``play`` does in Python (True) where so many seeds are not worth compiling, or compiled (False)."""
-    try:
-        is_short = device != "cuda" and not is_worth_compiling(part, seeds)
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted before the first round: nothing is kept") from None
-    if is_short:
-        try:
-            return play(True)
-        except Refused:
-            logger.debug("what Python refused is compiled", exc_info=True)
-    return play(False)
+def _is_short(part: Part, seeds: int, device: str) -> bool:
+    """Return whether so many seeds are played in Python rather than compiled."""
+    return device != "cuda" and not is_worth_compiling(part.run, part.run.horizon * seeds)
 
 
 def load_device() -> Any:
@@ -132,16 +118,16 @@ def _crew_on(device: str, part: Part, seeds: int, own: int) -> Any:
     return found or Crew(part, seeds, own and own + table_bytes(part.run.game.losses, part.run.horizon))
 
 
-def play_match(match: Match, is_plain: bool = False, device: str = "cpu", progress: Progress | None = None) -> Record:
-    """Return the record of a match, compiled unless ``is_plain``."""
-    chosen, first = match.seeds, match.first.in_python() if is_plain else match.first
+def play_match(match: Match, is_short: bool = False, device: str = "cpu", progress: Progress | None = None) -> Record:
+    """Return the record of a match; a short one is played in Python, and its comparator found there."""
+    chosen, first = match.seeds, match.first.in_python() if is_short else match.first
     run = first.run
-    is_short = run.is_plain and has_closed_form(run.game)  # a pass or two
+    is_quick = is_short or (run.is_plain and has_closed_form(run.game))  # for the comparator, a pass or two
     try:
         begun = _crew_on(device, first, len(chosen), match.own)
-        with in_python(is_short):
+        with in_python(is_quick):
             find = match.comparing()
-            if match.comparator is not None and not run.is_debugged:
+            if match.comparator is not None and not is_quick and not run.is_debugged:
                 compile_passes(match.met)
     except KeyboardInterrupt:
         raise Interrupted("interrupted before the first round, while compiling: nothing is kept") from None
@@ -149,9 +135,9 @@ def play_match(match: Match, is_plain: bool = False, device: str = "cpu", progre
 
     def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
         with in_python(run.is_debugged):
-            parts = [part.in_python() if is_plain else part for part in match.parts(seeds)]
+            parts = [part.in_python() if is_short else part for part in match.parts(seeds)]
         found = [met for one in begun.play(parts, stop, report) for met in one.by_game()]
-        with in_python(is_short):
+        with in_python(is_quick):
             return [one._replace(best=find(one.run.game, stop.is_set)) for one in found]
 
     played, interrupted = in_threads(play, chosen, workers, begun.next_size, progress, len(chosen) * run.horizon)
@@ -273,8 +259,9 @@ def _play_held(matches: list[Match], device: str, report: Callable[[int], None])
     played: list[list[Played]] = [[] for _ in matches]
     for parts in by_kind.values():
         seeds, own = sum(len(part.seeds) for _, part in parts), max(matches[i].own for i, _ in parts)
-        for i, one in python_first(parts[0][1], seeds, device, partial(_play_parts, parts, own, device, report)):
-            with in_python(one.run.is_plain and has_closed_form(one.run.game)):
+        is_short = _is_short(parts[0][1], seeds, device)
+        for i, one in _play_parts(parts, own, device, report, is_short):
+            with in_python(is_short or (one.run.is_plain and has_closed_form(one.run.game))):
                 find = matches[i].comparing()
                 played[i] += [met._replace(best=find(met.run.game, lambda: False)) for met in one.by_game()]
     for match, mine in zip(matches, played, strict=True):
@@ -284,10 +271,10 @@ def _play_held(matches: list[Match], device: str, report: Callable[[int], None])
 
 
 def _play_parts(
-    parts: list[tuple[int, Part]], own: int, device: str, report: Callable[[int], None], is_plain: bool
+    parts: list[tuple[int, Part]], own: int, device: str, report: Callable[[int], None], is_short: bool
 ) -> list[tuple[int, Played]]:
     """Return what numbered parts of one kind leave."""
-    if is_plain:
+    if is_short:
         parts = [(i, part.in_python()) for i, part in parts]
     waiting, found = parts[::-1], list[tuple[int, Played]]()
     left = sum(len(part.seeds) for _, part in parts)

@@ -243,11 +243,6 @@ class Compiled:
         """Types of arguments for which there is machine code."""
         return [] if self._made is None else self._made.signatures
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether machine code lies on the disk."""
-        return self._folder is not None and any(self._folder.glob(f"*{self.py_func.__name__}*.nbi"))
-
 
 class Entry:
     """A compiled function called from Python, with one dispatcher per set of sources."""

@@ -38,7 +38,7 @@ def check_compiled(game: Any, player: Any) -> Record:
     Raise MemberError, with the member and the verb, for a verb that does not compile.
     """
     match = Match(game, player, SEEDS, comparator=None, bound=False)
-    compiled, plain = play_match(match), play_match(match, is_plain=True)
+    compiled, plain = play_match(match), play_match(match, is_short=True)
     assert np.array_equal(compiled.fates, plain.fates), "compiled, other rounds are tracked than in Python"
     pairs = [(compiled.loss, plain.loss), (compiled.last_plays, plain.last_plays)]
     for one, other in [*pairs, (compiled.weights.mean, plain.weights.mean)]:
