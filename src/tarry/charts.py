@@ -25,10 +25,6 @@ FATE_COLOURS = {"used": PALETTE[0], "untracked": RULE, "saturated": PALETTE[1], 
 FATE_COLOURS |= {"expired": PALETTE[3], "pending": PALETTE[5]}
 WIDTH, HALF = 740, 340  # pixels: a figure by itself, and one of two in a row
 DENSITY = 144  # pixels an inch of a .png, twice the picture's own
-ONE_COLUMN, TWO_COLUMNS = 245.0, 504.0  # points: the widths of journals, 3.4 and 7 inches
-PRINT = 0.75  # letters and heights in print, where a pixel is a point, as a share of those on a screen
-BESIDE = 58.0  # points beside a panel in print: the labels of its axis, and the gap to the next
-LETTER = 5.6  # points of a letter of a title in print, on average
 TIED = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
 DATA = ("data", "datasets")  # parts of a specification that are no layout
 
@@ -56,14 +52,8 @@ def altair() -> Any:
     return module
 
 
-def draw(
-    chart: Any, kind: str = "svg", *, density: float = DENSITY, ground: str = "white", width: float | None = None
-) -> bytes:
-    """Return a chart as ``svg``, ``pdf`` or ``png`` (``density`` pixels an inch), with room for any usual font.
-
-    ``width``, in points, lays the chart out anew for print: letters have 8 to 10 points whatever the width, and below
-    ``ONE_COLUMN`` panels stand beneath each other.
-    """
+def draw(chart: Any, kind: str = "svg", *, density: float = DENSITY, ground: str = "white") -> bytes:
+    """Return a chart as ``svg``, ``pdf`` or ``png`` (``density`` pixels an inch), with room for any usual font."""
     try:
         import vl_convert  # noqa: F401
     except ImportError as error:
@@ -71,8 +61,7 @@ def draw(
     spec = {**chart.to_dict(), "background": ground}
     said = spec.get("config", {})
     spec["config"] = {"font": FONT, **said, **{part: {**sizes, **said.get(part, {})} for part, sizes in SIZES.items()}}
-    text = _laid_out(spec) if width is None else _printed(spec, width)
-    return convert(text, kind, density=density)
+    return convert(_laid_out(spec), kind, density=density)
 
 
 def _laid_out(spec: dict[str, Any]) -> str:
@@ -81,23 +70,6 @@ def _laid_out(spec: dict[str, Any]) -> str:
 
     laid_out = vl_convert.vegalite_to_svg(json.dumps(_with_letters(spec, ROOM)))
     return re.sub(r'font-size="([\d.]+)px"', lambda size: f'font-size="{float(size[1]) / ROOM:.4g}px"', laid_out)
-
-
-def _printed(spec: dict[str, Any], width: float) -> str:
-    """Return a specification as SVG of this width in points, with letters and heights for print."""
-    spec = _stacked(spec) if width <= ONE_COLUMN else spec
-    columns, panels = _across(spec)
-    beside = BESIDE
-    while True:
-        share = max((width - beside * columns) / panels, 0.1)
-        text = _laid_out(_with_letters(_narrowed(spec, share, width), PRINT))
-        found = re.search(r'width="([\d.]+)" height="([\d.]+)"', text)
-        wide, tall = (float(size) for size in found.groups()) if found else (width, width)
-        # What names of rows take is known only now; the last few points are a matter of scale.
-        if abs(wide - width) <= 0.05 * width or beside != BESIDE:
-            size = f'width="{width:g}" height="{tall * width / wide:.6g}"'
-            return re.sub(r'width="[\d.]+" height="[\d.]+"', size, text, count=1)
-        beside += (wide - width) / columns
 
 
 def convert(svg: str, kind: str, *, density: float = DENSITY, ground: str | None = None) -> bytes:
@@ -109,59 +81,6 @@ def convert(svg: str, kind: str, *, density: float = DENSITY, ground: str | None
     if kind == "pdf":
         return bytes(vl_convert.svg_to_pdf(svg))
     return bytes(vl_convert.svg_to_png(svg, ppi=density)) if kind == "png" else svg.encode()
-
-
-def _stacked(spec: Any) -> Any:
-    """Return a specification with every chart beneath the one before it."""
-    if isinstance(spec, list):
-        return [_stacked(part) for part in spec]
-    if not isinstance(spec, dict):
-        return spec
-    beneath = {name: part if name in DATA else _stacked(part) for name, part in spec.items()}
-    if "hconcat" in spec:
-        # Rows are named beside the first chart alone where it stands left of the others.
-        beneath["vconcat"] = [_labelled(chart) for chart in beneath.pop("hconcat")]
-    return beneath | ({"columns": 1} if "concat" in spec else {})
-
-
-def _labelled(chart: Any) -> Any:
-    if isinstance(chart, list):
-        return [_labelled(part) for part in chart]
-    if not isinstance(chart, dict):
-        return chart
-    named = {name: part if name in DATA else _labelled(part) for name, part in chart.items()}
-    return {name: part for name, part in named.items() if (name, part) != ("labels", False)}
-
-
-def _across(spec: dict[str, Any]) -> tuple[int, float]:
-    """Return how many charts stand side by side, and how wide they are together."""
-    for name, most in (("hconcat", 99), ("vconcat", 1), ("concat", int(spec.get("columns", 99)))):
-        if name in spec:
-            parts = [_across(part) for part in spec[name]]
-            rows = [parts[i : i + most] for i in range(0, len(parts), most)]
-            return max((sum(n for n, _ in row), sum(w for _, w in row)) for row in rows)
-    return 1, float(spec.get("width", WIDTH))
-
-
-def _narrowed(spec: Any, share: float, width: float) -> Any:
-    """Return a specification with panels of a share of their width, titles and legends that fit, and lower charts."""
-    if isinstance(spec, list):
-        return [_narrowed(part, share, width) for part in spec]
-    if not isinstance(spec, dict):
-        return spec
-    found = {name: part if name in DATA else _narrowed(part, share, width) for name, part in spec.items()}
-    for name, times in (("width", share), ("height", PRINT)):
-        if isinstance(spec.get(name), (int, float)):
-            found[name] = times * spec[name]
-    title = spec.get("title")
-    if isinstance(title, dict) and isinstance(title.get("text"), (str, list)) and "width" in spec:
-        lines = [title["text"]] if isinstance(title["text"], str) else title["text"]
-        found["title"] = {**found["title"], "text": wrap(" ".join(lines), int(share * spec["width"] / LETTER))}
-    legend = spec.get("legend")
-    if isinstance(legend, dict) and "columns" in legend:
-        fitting = int(legend["columns"] * width / (WIDTH * PRINT))
-        found["legend"] = {**found["legend"], "columns": max(1, fitting), "labelLimit": 0.8 * width}
-    return found
 
 
 def wrap(title: str, letters: int) -> list[str]:

@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 from sweep_tables import tables
 
-from tarry.charts import ONE_COLUMN, TWO_COLUMNS, draw
 from tarry.reports.exponents import fits, quantities
 from tarry.reports.regret import scaling_figures
 from tarry.reports.style import Cast, choose
@@ -35,7 +34,7 @@ def test_every_file_is_written_and_means_what_it_says(tmp_path):
     report = whole._replace(parts=[*whole.figures[:2], *whole.tables])
     paths = save_report(report, tmp_path)
     written = {str(path.relative_to(tmp_path)) for path in paths}
-    figures = {f"figures/{name}{kind}" for name in names(report) for kind in (".svg", ".pdf", "-column.pdf", ".png")}
+    figures = {f"figures/{name}{kind}" for name in names(report) for kind in (".svg", ".pdf", ".png")}
     assert written == figures | {"index.html", "tables.md", "tables.tex"}
     begins = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".html": b"<!doctype html>"}
     for path in paths:
@@ -102,17 +101,6 @@ def test_fifty_players_keep_a_short_legend():
         domains = [scale["domain"] for scale in _scales(json.loads(drawn)) if scale.get("domain")]
         assert max((len(d) for d in domains if isinstance(d[0], str)), default=0) <= 9, figure.name
     assert "8 players, evenly spread over the file, have colours; 42 others are grey" in report.figures[0].text
-
-
-def test_print_has_two_widths_and_letters_of_one_size():
-    report = make_report(view(*tables({"A": 1.0, "B": 2.0}, capacities=(4, 16), seeds=2)), STORY)
-    for figure in (one for one in report.figures if one.name in ("regret", "differences", "weights")):
-        for width in (ONE_COLUMN, TWO_COLUMNS):
-            svg = draw(figure.chart, width=width).decode()
-            wide, seen = (float(size) for size in re.search(r'width="([\d.]+)".*viewBox="0 0 ([\d.]+)', svg).groups())
-            sizes = {float(size) * wide / seen for size in re.findall(r'font-size="([\d.]+)px"', svg)}
-            assert wide == width
-            assert 7.5 <= min(sizes) <= max(sizes) <= 10.5, (figure.name, width)
 
 
 def _scales(tree):

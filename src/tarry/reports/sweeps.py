@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from tarry.charts import ONE_COLUMN, TWO_COLUMNS, convert, draw, intervals, lost
+from tarry.charts import convert, intervals, lost
 from tarry.experiments.folder import Folder, Tables
 from tarry.experiments.sweep import BEST
 from tarry.outcomes import DASH, FATES, counted, number
@@ -24,7 +24,6 @@ from tarry.reports.table import Table, latex, markdown, share
 from tarry.reports.view import View, over_what, unlimited_note, with_baselines
 
 KINDS = ("html", "svg", "pdf", "png", "tables")
-PRINTED = {"": TWO_COLUMNS, "-column": ONE_COLUMN}  # widths of a .pdf by the ending of its name
 DENSITY = 200  # dots an inch of a .png, for print
 ROUNDING = 1e-12  # relative, of a mean: an interval that is no wider is none
 
@@ -120,13 +119,10 @@ def _comparator_note(view: View) -> list[str]:
 
 
 def save_report(report: Page, folder: Path, kinds: Iterable[str] = KINDS) -> list[Path]:
-    """Write index.html, figures/NAME.svg|pdf|png and tables.md|tex; return the paths, the page first.
-
-    A PDF is as wide as two columns of a journal, NAME-column.pdf as one.
-    """
+    """Write index.html, figures/NAME.svg|pdf|png and tables.md|tex; return the paths, the page first."""
     wanted = set(kinds)
     # The page and the files of figures show the same SVG, and drawing takes longest.
-    svgs = report.svgs() if wanted & {"html", "svg", "png"} else {}
+    svgs = report.svgs() if wanted & {"html", "svg", "pdf", "png"} else {}
     files: dict[str, bytes] = {}
     if "html" in wanted:
         files["index.html"] = report.html(svgs).encode()
@@ -139,8 +135,7 @@ def save_report(report: Page, folder: Path, kinds: Iterable[str] = KINDS) -> lis
         if "png" in wanted:
             files[f"figures/{figure.name}.png"] = convert(svgs[figure.name], "png", density=DENSITY, ground="white")
         if "pdf" in wanted:
-            for ending, width in PRINTED.items():
-                files[f"figures/{figure.name}{ending}.pdf"] = draw(figure.chart, "pdf", width=width)
+            files[f"figures/{figure.name}.pdf"] = convert(svgs[figure.name], "pdf")
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
