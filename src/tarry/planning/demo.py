@@ -31,8 +31,8 @@ PLAN: tuple[tuple[str, int | None, str], ...] = (
     *((name, capacity, AS_IT_IS) for capacity in CAPACITIES if capacity != SLOTS for name in SHOWN),
 )
 STORY = (
-    f"A help desk gets about 1,000 tickets a day, three quarters of them in {len(BUSY)} busy hours. In busy hours "
-    f"{HARD[0]:.0%} are hard, at other times {HARD[1]:.0%}. When a ticket is closed one knows which it was: after "
+    f"A simulated help desk gets about 1,000 tickets a day, three quarters of them in {len(BUSY)} busy hours. In busy "
+    f"hours {HARD[0]:.0%} are hard, at other times {HARD[1]:.0%}. A ticket shows which it was when it is closed: after "
     f"{60 * STAY[0]:.0f} minutes on average if it was hard, else after {60 * STAY[1]:.0f}. An engineer's look takes "
     f"{60 * PRICE:.0f} minutes and saves an hour if the ticket is hard, so it pays where more than {PRICE:.0%} are. "
     "Should an engineer look? A learner (DW-FTRL) decides for each ticket, from the labels that it has seen."
