@@ -61,7 +61,6 @@ class Played(NamedTuple):
     capacity: int
     information: str = "semi-clairvoyant"
     sizes: None = None
-    contexts: None = None
 
 
 class Stage:

@@ -14,12 +14,11 @@ from tarry.experiments.columns import CELLS, CURVES, GAME_KEYS, GAME_PARTS, GAME
 from tarry.experiments.tables import GameTable, PlayerTable
 from tarry.reports.view import PLAIN, WORDY
 
-SEEN = "contexts"  # data, and no column
 PAGE = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
 
 
 def test_the_file_and_the_columns_have_the_same_keys():
-    assert tuple(GameTable.model_fields) == (*GAME_KEYS, SEEN)
+    assert tuple(GameTable.model_fields) == GAME_KEYS
     assert set(PlayerTable.model_fields) == {*PLAYER_KEYS, "player"} - {"ready"}
     assert {*GAME_KEYS, *PLAYER_KEYS} <= set(CELLS)
     assert all(CELLS[name] == pl.String for name in (*GAME_PARTS, *PLAYER_KEYS))
@@ -32,14 +31,12 @@ def test_what_names_settings_and_rows_leaves_no_key_out():
 def test_the_game_itself_has_them():
     taken = set(inspect.signature(tarry.Game).parameters)
     # Sizes of rounds come from a user's own data, in Python.
-    assert taken - {"sizes", SEEN} == {*GAME_PARTS, *GAME_RULES, "capacity"}
+    assert taken - {"sizes"} == {*GAME_PARTS, *GAME_RULES, "capacity"}
 
 
 def test_the_page_lists_them():
     listed = PAGE.split("**The keys of a game** are ")[1].split("\n\n")[0]
-    assert set(re.findall(r"`(\w+)`", listed)) == {*GAME_KEYS, SEEN}
-    no_axis = PAGE.split("An axis named like a key of the game sets that key (all but ")[1].split(")")[0]
-    assert re.findall(r"`(\w+)`", no_axis) == [SEEN]
+    assert set(re.findall(r"`(\w+)`", listed)) == set(GAME_KEYS)
 
 
 @pytest.mark.parametrize(("name", "table"), [("cells", CELLS), ("runs", RUNS), ("curves", CURVES)])

@@ -1,4 +1,4 @@
-"""Worlds that react, and contexts: by hand, as listed games, and what is kept from whom."""
+"""Worlds that react: by hand, as listed games, and what is kept from whom."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from math import sqrt
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,24 +15,22 @@ import pytest
 from gpu import assembly  # noqa: F401 (a fixture)
 
 import tarry
-from tarry import delays, losses
+from tarry import losses
 from tarry.delays.base import Delays
 from tarry.delays.base import Reacting as ReactingDelays
-from tarry.errors import ArgumentError, MemberError, NotGranted
-from tarry.experiments import load_sweep, play_cell
+from tarry.errors import MemberError
 from tarry.game import device
 from tarry.game.replay import replay
 from tarry.game.run import prepare
-from tarry.learners import DWFTRL, SOLID
+from tarry.learners import DWFTRL
 from tarry.losses.base import Reacting
 from tarry.outcomes import Fate
-from tarry.testing import LearnerContract, ReactingContract, ReactingDelaysContract
+from tarry.testing import ReactingContract, ReactingDelaysContract
 from tarry.tracking import keyed_draws
-from tests.support.worlds import Chaser, Following, Stalling
+from tests.support.worlds import Chaser, Stalling
 
 T = 120
 BALL = tarry.domains.Ball(3)
-CONTEXTS = np.random.default_rng(4).normal(size=(T, 3))
 
 
 def _game(**changes: Any) -> tarry.Game:
@@ -62,16 +59,6 @@ class TestChaser(ReactingContract):
 class TestStalling(ReactingDelaysContract):
     def make(self, horizon: int) -> ReactingDelays:
         return Stalling(horizon, 25)
-
-
-class TestFollowing(LearnerContract):
-    def learner(self) -> Following:
-        return Following(BALL, 0.2)
-
-
-@pytest.mark.jit(only=True)
-def test_the_contract_of_learners_plays_in_python_where_the_jit_is_on() -> None:
-    TestFollowing().test_a_play_knows_its_context_and_no_later_one()
 
 
 def test_no_bound_stands_beside_a_regret_that_reacts() -> None:
@@ -184,47 +171,6 @@ def test_theorem_one_holds_against_a_world_that_reacts() -> None:
     assert still.regret.mean() > bound, "the adversary is too weak to tell"
 
 
-def test_contexts_make_the_plays() -> None:
-    """Without delays and with room for all: m ← m − η g ∘ c after each round, x = Π(m ∘ c)."""
-    rows = np.random.default_rng(0).normal(size=(T, 3))
-    game = _game(losses=losses.Linear(rows), delays=delays.fixed(horizon=T, delay=0), contexts=CONTEXTS)
-    record = tarry.simulate(game, Following(BALL, 0.05), keep_rounds=True)
-    m = np.zeros(3)
-    for t in range(T):
-        x = m * CONTEXTS[t]
-        x /= max(1.0, float(np.linalg.norm(x)))
-        np.testing.assert_allclose(record.plays()[t], x, atol=1e-12)
-        m -= 0.05 * rows[t] * CONTEXTS[t]
-
-
-def test_contexts_beat_every_fixed_action_and_are_nothing_to_others() -> None:
-    slopes = losses.Linear(-CONTEXTS)
-    shown, unseen = (
-        _game(losses=slopes, delays=delays.fixed(horizon=T, delay=3), contexts=c) for c in (CONTEXTS, None)
-    )
-    record = tarry.simulate(shown, Following(BALL, 0.05), keep_rounds=True)
-    policy = CONTEXTS / np.linalg.norm(CONTEXTS, axis=1)[:, None]
-    assert record.regret[0] < -50
-    assert record.regret_against(policy).regret[0] > 0
-    blind = [tarry.simulate(game, _player(), 2).regret for game in (shown, unseen)]
-    assert np.array_equal(*blind)
-
-
-@pytest.mark.jit(only=True)
-@pytest.mark.slow
-def test_contexts_are_compiled() -> None:
-    game = _game(contexts=CONTEXTS)
-    one, two = (tarry.simulate(game, Following(BALL, 0.05), 2, debug=debug) for debug in (False, True))
-    np.testing.assert_allclose(one.regret, two.regret, rtol=1e-9)
-
-
-def test_generated_contexts_are_shown() -> None:
-    rows = losses.drifting(3, rng=1)
-    listed = np.array([losses.Linear(rows).row(t) for t in range(1, T + 1)])
-    one, two = (tarry.simulate(_game(contexts=c), Following(BALL, 0.05), 2).regret for c in (rows, listed))
-    assert np.array_equal(one, two)
-
-
 class Ahead(Delays):
     """Delays of one's own that do not react."""
 
@@ -247,84 +193,6 @@ def test_what_is_not_granted_is_said() -> None:
         tarry.planning.plan(Stalling(T, 5))
     with pytest.raises(ValueError, match="rounds were not kept"):
         tarry.simulate(_game(), _player()).played_game()
-    with pytest.raises(ArgumentError, match="one row for each of 120 rounds"):
-        _game(contexts=CONTEXTS[:-1])
-    with pytest.raises(ArgumentError, match="fixed before play"):
-        _game(contexts=Chaser(3))
-    with pytest.raises(NotGranted, match="contexts of 3 entries before it plays, and is shown none"):
-        tarry.simulate(_game(), Following(BALL, 0.1))
-    with pytest.raises(NotGranted, match="is shown contexts of 2 entries"):
-        tarry.simulate(_game(contexts=CONTEXTS[:, :2]), Following(BALL, 0.1))
-    with pytest.raises(NotGranted, match="SOLID does not show Following"):
-        tarry.simulate(_game(contexts=CONTEXTS), SOLID(Following(BALL, 0.1)))
-    session = tarry.Session(Following(BALL, 0.1), capacity=3)
-    for wrong in (None, [1.0], [1.0, 2.0, np.nan], "far"):
-        with pytest.raises(ValueError, match="context"):
-            session.ask(context=wrong)
-    with pytest.raises(ValueError, match=r"contexts must be finite numbers of shape \(2, 3\)"):
-        session.ask_many(2, contexts=CONTEXTS[:3])
-    assert session.status().rounds == 0
-    with pytest.raises(ValueError, match="DWFTRL looks at no context, got some"):
-        tarry.Session(_player(), capacity=3).ask(context=[1.0, 2.0, 3.0])
-
-
-@pytest.mark.jit(slow=True)
-def test_a_session_that_is_shown_contexts_plays_as_simulated(tmp_path: Path) -> None:
-    """Opened again every few rounds: what a learner keeps of contexts is in the store. A repeated id has its play."""
-    waits = np.random.default_rng(1).integers(0, 9, T)
-    game = _game(losses=losses.Linear(-CONTEXTS), delays=delays.array(waits), contexts=CONTEXTS)
-    plays = tarry.simulate(game, Following(BALL, 0.05), seeds=[7], keep_rounds=True).plays(7)
-    store = f"sqlite:///{tmp_path}/state.db"
-
-    def opened() -> tarry.Session:
-        return tarry.Session(Following(BALL, 0.05), capacity=4, store=store, rng=7, information="semi-clairvoyant")
-
-    session, due = opened(), game.delays.values + np.arange(1, T + 1)
-    for t in range(1, T + 1):
-        if t % 11 == 0:
-            session.close()
-            session = opened()
-        asked = session.ask(t, context=CONTEXTS[t - 1])
-        assert np.array_equal(asked.play, plays[t - 1])
-        assert np.array_equal(session.ask(t, context=-CONTEXTS[t - 1]).play, plays[t - 1])
-        for s in np.flatnonzero(due == t) + 1:
-            session.tell(int(s), gradient=-CONTEXTS[s - 1])
-    many = tarry.Session(Following(BALL, 0.05), capacity=4, rng=7)
-    one = tarry.Session(Following(BALL, 0.05), capacity=4, rng=7)
-    assert np.array_equal(
-        many.ask_many(3, contexts=CONTEXTS[:3]).plays, [one.ask(context=c).play for c in CONTEXTS[:3]]
-    )
-
-
-def test_sweeps_show_contexts(tmp_path: Path) -> None:
-    np.save(tmp_path / "seen.npy", CONTEXTS)
-    text = f"""
-    members = ["tests.support.worlds"]
-    seeds = 2
-    [games.shown]
-    horizon = {T}
-    dimension = 3
-    capacity = 4
-    losses = {{ type = "Linear", rows = {{ type = "drifting", rng = 1 }} }}
-    delays = {{ type = "fixed", delay = 3 }}
-    contexts = CONTEXTS
-    [players.following]
-    learner = {{ type = "Following", rate = 0.05 }}
-    """
-    found = []
-    for contexts, listed in [('{ file = "seen.npy" }', CONTEXTS), ('{ type = "drifting", rng = 2 }', None)]:
-        (tmp_path / "shown.toml").write_text(text.replace("CONTEXTS", contexts))
-        (cell,) = load_sweep(tmp_path / "shown.toml").contents.items()
-        rows = losses.Linear(losses.drifting(3, rng=1))
-        seen = losses.drifting(3, rng=2) if listed is None else listed
-        game = _game(losses=rows, delays=delays.fixed(horizon=T, delay=3), contexts=seen)
-        expected = tarry.simulate(game, Following(BALL, 0.05), 2).regret
-        np.testing.assert_allclose(play_cell(*cell)["regret"], expected, rtol=1e-12)
-        found.append(cell[0])
-    assert len(set(found)) == 2
-    (tmp_path / "shown.toml").write_text(text.replace("CONTEXTS", "7"))
-    with pytest.raises(ValueError, match=r"games.shown.contexts.* rows as a member, a list of lists or a file"):
-        load_sweep(tmp_path / "shown.toml")
 
 
 def test_a_state_is_made_of_arrays() -> None:
@@ -380,7 +248,6 @@ class Nearby(NamedTuple):
 WORLDS = {
     "few slots": lambda: Nearby(_game(), DWFTRL(BALL, rate=0.1)),
     "many slots": lambda: Nearby(_game(capacity=None), DWFTRL(BALL, rate=0.1)),
-    "contexts": lambda: Nearby(_game(contexts=CONTEXTS), Following(BALL, 0.1)),
 }
 ON_GPU = """
 import numpy as np, tarry

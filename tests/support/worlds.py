@@ -1,16 +1,13 @@
-"""Members of worlds that react, and a learner that looks at contexts: each small enough to be checked by hand."""
+"""Members of worlds that react: each small enough to be checked by hand."""
 
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tarry.delays.base import Reacting as ReactingDelays
-from tarry.domains import project
-from tarry.learners.base import GRADIENT, Learner
-from tarry.learners.states import Vector, VectorBySlot
 from tarry.losses.base import Reacting
 
 
@@ -67,46 +64,3 @@ class Stalling(ReactingDelays):
             if tracked[i] != 0:
                 count += 1
         return 2 * count + (5 if is_record else 0)
-
-
-class Slopes(NamedTuple):
-    point: Vector
-    matrix: Vector
-    context: Vector
-    kept: VectorBySlot
-    scratch: Vector
-
-
-class Following(Learner):
-    """Play in the direction of the context, by a scale for each entry that descends: x_t = Π(m ∘ c_t)."""
-
-    domain: Any
-    rate: float
-
-    feedback = GRADIENT
-    state = Slopes
-
-    @property
-    def contexts(self) -> int:
-        return int(self.domain.dimension)
-
-    def restart(self, state: Slopes, t: int, magnitude: float) -> None:
-        for i in range(state.point.size):
-            state.matrix[i] = 0.0
-
-    def look(self, state: Slopes, t: int, context: np.ndarray) -> None:
-        for i in range(context.size):
-            state.context[i] = context[i]
-
-    def predict(self, state: Slopes, directions: Any, t: int, play: np.ndarray) -> None:
-        for i in range(play.size):
-            play[i] = state.matrix[i] * state.context[i]
-        project(self.domain, play, state.scratch)
-
-    def enter(self, state: Slopes, slot: int, t: int) -> None:
-        for i in range(state.point.size):
-            state.kept[slot, i] = state.context[i]
-
-    def absorb(self, state: Slopes, directions: Any, slot: int, s: int, weight: float, feedback: np.ndarray) -> None:
-        for i in range(feedback.size):
-            state.matrix[i] -= self.rate * weight * feedback[i] * state.kept[slot, i]

@@ -101,14 +101,11 @@ def _numbers(text: str, name: str) -> list[float]:
 def ask(
     session: Session,
     ids: Annotated[
-        list[str] | None, typer.Argument(help="Ids of your own, or - for JSON lines with id, delay, size and context.")
+        list[str] | None, typer.Argument(help="Ids of your own, or - for JSON lines with id, delay and size.")
     ] = None,
     count: Annotated[int | None, typer.Option(min=0, help="Rounds to begin, in one transaction.")] = None,
     delay: Annotated[int | None, typer.Option(help="In the clairvoyant model: when feedback will come.")] = None,
     size: stored.SizeOption = None,
-    context: Annotated[
-        str | None, typer.Option(help="What the learner sees before it plays, as a list in JSON.", show_default=False)
-    ] = None,
 ) -> list[Line]:
     """Begin a round, or several in one transaction; print id, play, tracked, released and status."""
     if ids and count is not None:
@@ -116,15 +113,14 @@ def ask(
     if size is not None:
         as_size(size)  # of all of them: no row is to blame
     if ids == [STANDARD_INPUT]:  # lines may have delays of their own
-        rows = read_lines("id", "delay", "size", "context")
+        rows = read_lines("id", "delay", "size")
         names: dict[str, Any] = {"ids": [row.get("id") for row in rows]}
     else:
         names = {"ids": as_ids(session, ids)} if ids else {"rounds": 1 if count is None else count}
         rows = [{}] * (len(ids) if ids else names["rounds"])
-    shared = {"delay": delay, "size": size, "context": None if context is None else read_value(context, "context")}
-    delays, sizes, shown = ([row.get(name, one) for row in rows] for name, one in shared.items())
-    contexts: Any = None if all(one is None for one in shown) else shown
-    asked = session.ask_many(**names, delays=delays, sizes=sizes, contexts=contexts)
+    shared = {"delay": delay, "size": size}
+    delays, sizes = ([row.get(name, value) for row in rows] for name, value in shared.items())
+    asked = session.ask_many(**names, delays=delays, sizes=sizes)
     return [one._asdict() for one in rounds_of(asked)]
 
 

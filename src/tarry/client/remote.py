@@ -238,11 +238,9 @@ class RemoteSession(Remote):
         super().__init__(connection, name)
         self.takes = takes
 
-    def ask(
-        self, id: Hashable = None, *, delay: int | None = None, size: float | None = None, context: Any = None
-    ) -> Any:
+    def ask(self, id: Hashable = None, *, delay: int | None = None, size: float | None = None) -> Any:
         """Begin a round and return its play; an id asked before returns its round again."""
-        return self._post("ask", ask_line(id, delay, size, context), round_of, again=id is not None)
+        return self._post("ask", ask_line(id, delay, size), round_of, again=id is not None)
 
     def ask_many(
         self,
@@ -251,11 +249,10 @@ class RemoteSession(Remote):
         ids: Iterable[Any] | None = None,
         delays: Iterable[Any] | None = None,
         sizes: Iterable[Any] | None = None,
-        contexts: Any = None,
     ) -> Any:
         """Begin several rounds, one after the other, in one transaction: this many, or one for each id."""
         names = batches.as_names(rounds, ids)
-        columns = ((delays, "delays"), (sizes, "sizes"), (contexts, "contexts"))
+        columns = ((delays, "delays"), (sizes, "sizes"))
         listed = [column_of(given, len(names), what) for given, what in columns]
         body = {"rounds": [ask_line(*row) for row in zip(names, *listed, strict=True)]}
         again = all(id is not None for id in names)

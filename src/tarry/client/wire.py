@@ -14,7 +14,7 @@ from tarry.learners.base import VALUE
 from tarry.live import Estimate, Outcome, Receipt, Receipts, Round, Rounds, Row, Status, Ticket, batches
 from tarry.live.encoding import as_id, id_of, plain_id
 from tarry.live.labels import UNSAID, check_label, plain_label
-from tarry.live.session import Takes, as_numbers
+from tarry.live.session import Takes
 from tarry.live.status import Load, Waiting
 from tarry.live.values import decoded, text_of
 from tarry.outcomes import Answer, Certificate, Weights
@@ -93,11 +93,9 @@ def label_line(id: Hashable, label: Any, key: Hashable, at: Any) -> dict[str, An
     }
 
 
-def ask_line(id: Hashable, delay: Any, size: Any, context: Any = None) -> dict[str, Any]:
+def ask_line(id: Hashable, delay: Any, size: Any) -> dict[str, Any]:
     """Return a round that is asked for as it is sent."""
     given = {"id": None if id is None else plain(id), "delay": python_number(delay), "size": python_number(size)}
-    if context is not None:
-        given["context"] = as_numbers(context, "context", is_table=False).tolist()
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tarry.checks import pick
 from tarry.experiments.columns import GAME_KEYS, GAME_PARTS, PLAYER_KEYS, READY, Labels
-from tarry.experiments.files import Text, is_data, without_file_names
+from tarry.experiments.files import Text, without_file_names
 from tarry.experiments.members import Spec, check, describe, names
 from tarry.experiments.own import Own
 from tarry.experiments.sweep import BEST, REVISION, Cell, canonical, identity
@@ -180,11 +180,6 @@ class Expansion:
             if tree[key] is None:
                 raise ValueError(f"{place}: is missing: take one of {', '.join(names(key, own=self._own))}")
             tree[key] = check(key, tree[key], place, self._own)
-        seen = tree.pop("contexts")
-        if seen is not None:  # absent otherwise: a game without contexts is what it was
-            is_listed = isinstance(seen, list) or is_data(seen)
-            place = self._text.place(*room, "contexts")
-            tree["contexts"] = seen if is_listed else check("losses", seen, place, self._own, inside=True)
         tree["capacity"] = None if tree["capacity"] == UNLIMITED else tree["capacity"]
         return tree, {key: tree[key] for key in GAME_PARTS}
 

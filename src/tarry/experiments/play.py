@@ -70,7 +70,6 @@ def build_game(
     told["horizon"] = int(listed.horizon)
     made = make("losses", content["losses"], partial(known, "losses"))
     rules = {name: content[name] for name in ("capacity", *GAME_RULES)}
-    rules["contexts"] = make("losses", content.get("contexts"), partial(known, "losses"), "contexts")
     return Game(domain, made, listed, **rules), by_seed
 
 

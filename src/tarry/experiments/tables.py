@@ -55,12 +55,6 @@ def _member(value: Any) -> Any:
     return value
 
 
-def _contexts(value: Any) -> Any:
-    if not isinstance(value, (str, dict, list)):
-        raise _refused("rows as a member, a list of lists or a file")
-    return value
-
-
 def _comparator(value: Any) -> Any:
     if value in ("best", "none") if isinstance(value, str) else is_data(value):
         return value
@@ -97,7 +91,6 @@ class GameTable(Model):
     capacity: Slots = UNLIMITED
     horizon: Whole | None = None
     dimension: Whole | None = None
-    contexts: Annotated[Any, PlainValidator(_contexts)] = None  # data, in no column: games of one sweep have names
 
     @pydantic.field_validator("*", mode="wrap")
     @classmethod

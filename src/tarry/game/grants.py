@@ -72,7 +72,7 @@ def check_player(game: Game | WeightedGame, player: Any) -> Player:
     else:
         chosen = as_player(given)
     rules = {name: getattr(game, name) for name in ("feedback", "capacity", "information", "preemption", "queries")}
-    check_grants(chosen, **rules, contexts=0 if game.contexts is None else int(game.contexts.width))
+    check_grants(chosen, **rules)
     if game.sizes is not None:
         check_sizes(chosen)
     learner = chosen.learner
@@ -137,15 +137,12 @@ def check_grants(
     information: str,
     preemption: bool,
     queries: int = 1,
-    contexts: int = 0,
 ) -> None:
     """Raise NotGranted for a player that needs what the game, session or join does not grant."""
     as_choice(information, "information", INFORMATION)
     check_capacity(capacity)
     as_bool(preemption, "preemption")
     for refusal in _refusals(player, feedback, capacity, information, preemption, queries):
-        raise NotGranted(refusal)
-    for refusal in _unseen(player.learner, contexts):
         raise NotGranted(refusal)
     player.scheduler.check_capacity(capacity)
 
@@ -213,22 +210,6 @@ def _refusals(
                 f"{type(rule).__name__} is tuned to a capacity of {rule.tuned_capacity:g}, this game or session has "
                 f"{room:g}: give it that capacity"
             )
-
-
-def _unseen(learner: Learner, width: int) -> Iterator[str]:
-    """Yield which contexts, of so many entries, the learner or a base that it wraps looks at and is not shown."""
-    name, asked = type(learner).__name__, learner.contexts
-    if asked and asked != width:
-        shown = f"contexts of {width} entries" if width else "none"
-        yield (
-            f"{name} looks at contexts of {asked} entries before it plays, and is shown {shown}: give the game "
-            f"contexts of shape (horizon, {asked})"
-        )
-    inner = learner.base
-    while inner is not None:
-        if inner.contexts and not asked:
-            yield f"{name} does not show {type(inner).__name__} the contexts it looks at: play that one alone"
-        inner = inner.base
 
 
 def _taker(feedback: str, learner: Learner) -> str:

@@ -18,7 +18,7 @@ from tarry.game.hindsight import room_for_best
 from tarry.game.rounds import INFORMATION
 from tarry.kernel.parameters import equal
 from tarry.losses.base import Listed as Rows
-from tarry.losses.base import as_rows, rows_react
+from tarry.losses.base import rows_react
 from tarry.losses.supervised import Supervised
 from tarry.outcomes import html_facts
 from tarry.schedulers.naive import as_weights
@@ -39,7 +39,6 @@ class _Fixed:
     preemption: bool
     queries: int
     sizes: Any
-    contexts: Any
 
     def __post_init__(self) -> None:
         domain, losses, delays = self.domain, self.losses, self.delays
@@ -77,8 +76,6 @@ class _Fixed:
             )
         if self.sizes is not None:
             object.__setattr__(self, "sizes", as_sizes(self.sizes, self.horizon, losses))
-        if self.contexts is not None:
-            object.__setattr__(self, "contexts", as_contexts(self.contexts, self.horizon))
 
     def as_met(self, rows: np.ndarray, waits: np.ndarray) -> Any:
         """Return the game with the losses' rows and the delays, where they react, as they were met in play."""
@@ -163,8 +160,7 @@ class Game(_Fixed):
     array, or a function of the round's features where losses have such, else of t. The rate Anytime then expects
     gradients of at most gradient_bound·b_t.
 
-    ``contexts`` are seen before each play by learners that look at them: an array with one row per round, or a
-    generator of rows. Losses and delays may also react to what was played and tracked (docs/members.md).
+    Losses and delays may react to what was played and tracked (docs/members.md).
     """
 
     domain: Any
@@ -176,7 +172,6 @@ class Game(_Fixed):
     preemption: bool = True
     queries: int = 1
     sizes: Any = None
-    contexts: Any = None
 
     def __repr__(self) -> str:
         preemptive = "preemptive" if self.preemption else "non-preemptive"
@@ -213,7 +208,6 @@ class WeightedGame(_Fixed):
     preemption: bool = field(default=True, init=False)
     queries: int = 1
     sizes: None = field(default=None, init=False)
-    contexts: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -254,14 +248,3 @@ def as_sizes(given: Any, horizon: int, losses: Any = None) -> np.ndarray:
         raise ArgumentError(f"the size of round {bad[0] + 1}", problem, float(sizes[bad[0]]))
     sizes.setflags(write=False)
     return sizes
-
-
-def as_contexts(given: Any, horizon: int) -> Any:
-    """Return one row of context for each round, from an array or a generator of rows."""
-    made = as_rows(given, "contexts")
-    if getattr(made, "reacts", False):
-        problem = "must be fixed before play, and rows of this type react"
-        raise ArgumentError("contexts", problem, type(made).__name__, "let losses or delays react")
-    if made.horizon is not None and made.horizon != horizon:
-        raise ArgumentError("contexts", f"need one row for each of {horizon} rounds", made.horizon)
-    return made

@@ -53,7 +53,6 @@ class Unplayed(NamedTuple):
     losses: Zero = Zero()
     feedback: str = "label"
     sizes: np.ndarray | None = None
-    contexts: None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -54,9 +54,8 @@ def begin(
     t: int,
     delay: int,
     size: float = 1.0,
-    context: Any = None,
 ) -> Any:
-    """Open round t of this size and context: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
+    """Open round t of this size: its play is in ``state.play``; return its slot, UNTRACKED or SATURATED."""
     pending = t - 1 - state.table.counts[ENDED] if setting.backlog == COUNTED else -1
     backlog = float(pending)
     if setting.backlog == HELD:
@@ -83,7 +82,6 @@ def begin(
     table.counts[RELEASED] = 0
     if is_first:
         start_epoch(player, state, t)
-    learners.look(player.learner, state.learner, t, context)
     learners.predict(player.learner, state.learner, draws.directions, t, state.play)
     slot, is_known = schedulers.expired(player.scheduler, state.scheduler, t, pending), names_slots(player.scheduler)
     while slot >= 0:

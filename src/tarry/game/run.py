@@ -31,7 +31,6 @@ from tarry.game.world import (
     NoLog,
     Points,
     Reactions,
-    Unseen,
     make_log,
     make_world,
     run_rounds,
@@ -153,7 +152,6 @@ class Run(NamedTuple):
         is_line = 0 < line < LONGEST_LINE
         nodes = line if is_line else min(self.horizon, nodes)
         self.refuse_if_large(nodes, slots * (width + 16))
-        contexts = 0 if self.game.contexts is None else self.game.contexts.width
         points = Points(np.zeros((queries, learner.dimension)), np.zeros(queries))
         state, certify = fresh_state(self.player, slots, capacity), self.setting.certify
         tally = without_unused(state.tally, certify, self.game.sizes is not None)
@@ -162,7 +160,7 @@ class Run(NamedTuple):
             draws=draws,
             state=state._replace(table=without_index(state.table, self.keep_rounds), tally=tally),
             world=make_world(
-                (losses.rows.width, width, contexts),
+                (losses.rows.width, width),
                 slots,
                 # A round past the last, in which comes what is never heard.
                 make_line(nodes) if is_line else make_wheel(nodes, self.horizon + 1),
@@ -200,8 +198,7 @@ class Run(NamedTuple):
         """What compiled rounds are played by."""
         game = self.game
         sizes = AllOne() if game.sizes is None else game.sizes
-        contexts = Unseen() if game.contexts is None else game.contexts
-        return Cell(self.player, self.setting, Fixed(game.losses, game.delays, sizes, contexts, self.checkpoints))
+        return Cell(self.player, self.setting, Fixed(game.losses, game.delays, sizes, self.checkpoints))
 
     def played(self, seeds: Sequence[int], buffers: Buffers, logs: list[Any], rows: slice) -> Played:
         """Return copies of what is measured in these rows of stacked buffers, which are used again."""
@@ -296,7 +293,7 @@ def make_run(
     """
     certify = UNCERTIFIED if terms is None else terms.certify
     losses = in_table(game.losses, game.delays.horizon, is_empty=True)
-    members = (player, losses, game.delays, game.contexts)
+    members = (player, losses, game.delays)
     return Run(
         game=game,
         player=player,

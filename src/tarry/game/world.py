@@ -50,7 +50,6 @@ class World(NamedTuple):
     held: np.ndarray  # the weight that the scheduler holds, or -1; the sum of what rounds found not arrived
     curve: np.ndarray  # by checkpoint: LOSS, RATE, BOOKS
     reached: np.ndarray  # the number of checkpoints
-    context: np.ndarray  # scratch for one context
     reactions: Reactions
 
 
@@ -67,14 +66,12 @@ class Log(NamedTuple):
     written: np.ndarray
 
 
-def make_world(
-    widths: tuple[int, int, int], slots: int, queue: Any, curve: tuple[int, int], reactions: Reactions
-) -> World:
+def make_world(widths: tuple[int, int], slots: int, queue: Any, curve: tuple[int, int], reactions: Reactions) -> World:
     """Return a world before the first round, with room for this many tracked rounds, and a queue of arrivals.
 
-    ``widths`` are those of a row, of feedback and of a context; ``curve`` is the shape of what checkpoints leave.
+    ``widths`` are those of a row and of feedback; ``curve`` is the shape of what checkpoints leave.
     """
-    width, feedback, context = widths
+    width, feedback = widths
     return World(
         wheel=queue,
         row=np.zeros(width),
@@ -83,7 +80,6 @@ def make_world(
         held=np.zeros(2),
         curve=np.zeros(curve),
         reached=np.zeros(1, np.int64),
-        context=np.zeros(context),
         reactions=reactions,
     )
 
@@ -174,23 +170,6 @@ class AllOne(NamedTuple):
 register_methods(AllOne, (size_in,))
 
 
-@verb_with_default
-def context_in(contexts: Any, t: int, scratch: Array) -> Array:
-    """Return the context of round t, written to ``scratch``."""
-    fetch(contexts, t, scratch)
-    return scratch
-
-
-class Unseen(NamedTuple):
-    """Show no contexts."""
-
-    def context_in(self, t: int, scratch: Array) -> Array:
-        return scratch
-
-
-register_methods(Unseen, (context_in,))
-
-
 class Gradients(NamedTuple):
     """Tell the gradient at the play."""
 
@@ -261,12 +240,11 @@ class Buffers(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """What all seeds share: losses, delays, sizes (none are all 1) and contexts of all rounds, and the checkpoints."""
+    """What all seeds share: losses, delays, sizes of all rounds (none are all 1), and the checkpoints."""
 
     losses: Any
     delays: Any
     sizes: Any  # an array, or AllOne
-    contexts: Any  # rows, or Unseen
     checkpoints: Array
 
 
@@ -309,7 +287,7 @@ def play_rounds(
 ) -> None:
     """Play rounds first..last of one replica."""
     draws, state, world, log, kind = buffers
-    losses, delays, sizes, contexts, rounds = fixed
+    losses, delays, sizes, rounds = fixed
     foe = world.reactions
     total = world.loss[0]
     if stop[0] != 0 or not abs(total) < np.inf:
@@ -326,7 +304,7 @@ def play_rounds(
             note(log, t, DELAY, t, float(disclosed))
         size = size_in(sizes, t)
         world.held[1] += held_before(state.tally, t)
-        slot = begin(player, setting, draws, state, t, disclosed, size, context_in(contexts, t, world.context))
+        slot = begin(player, setting, draws, state, t, disclosed, size)
         is_heard = slot >= 0 or setting.hears != 0
         wait = decide(delays, foe.delays, t, state.play, slot, state.table.rounds, foe.waits, is_heard)
         if is_heard:

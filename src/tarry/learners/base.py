@@ -1,6 +1,5 @@
 """Learners: a round of one, its verbs and their defaults.
 
-    look(learner, state, t, context)                               what is known of round t before its play
     predict(learner, state, directions, t, play)                   write x_t; ``play`` still holds the last play
     notice(learner, state, t, tracked)                             |S_t|, before round t asks for a slot
     enter(learner, state, slot, t)                                 round t is tracked, in this slot
@@ -67,7 +66,6 @@ class Learner(Parameters):
     norm = trait(None, "The norm of the regulariser; learners with a norm and a rate have certificates.")
     inner_radius = trait(None, "The radius of a ball inside the domain, where ``smoothing`` is relative to it.")
     queries = trait(1, "The values needed each round.")
-    contexts = trait(0, "The entries of the context that is seen before each play; 0: none is looked at.")
     watches_tracked = trait(None, "Whether plays depend on how many rounds are tracked; None: as far as rules do.")
     is_movable = trait(False, "Whether nothing but ``domain`` and ``start`` was made from the domain.")
 
@@ -158,11 +156,6 @@ def predict(learner: Learner, state: Any, directions: Directions, t: int, play: 
 
 
 @verb_with_default
-def look(learner: Learner, state: Any, t: int, context: Array) -> None:
-    """Take note of the context of round t, which comes before its play; by default nothing is done."""
-
-
-@verb_with_default
 def query(learner: Learner, directions: Directions, t: int, play: Array, points: Array) -> None:
     """Write the points at which round t is evaluated, one a row; by default the play."""
     show_point(play, points[0])
@@ -229,7 +222,7 @@ def feedback_size(learner: Learner, feedback: Array) -> float:
 
 
 VERBS = (
-    *(allocate, look, predict, query, notice, enter, forget, absorb, advance, restart),
+    *(allocate, predict, query, notice, enter, forget, absorb, advance, restart),
     *(rate_in_force, closing_rate, smoothing_in_force, feedback_size),
 )
 

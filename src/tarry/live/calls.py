@@ -183,7 +183,6 @@ class Ask(NamedTuple):
     id: Annotated[Id | None, "Its id (default: a number)."] = None
     delay: Annotated[int | None, "In the clairvoyant model: when feedback will come."] = None
     size: Annotated[Number | None, "What it counts for, for VarOpt (default: 1)."] = None
-    context: Annotated[Numbers | None, "What a learner that looks at contexts sees before it plays."] = None
 
 
 class Tell(NamedTuple):
@@ -498,14 +497,12 @@ def _spread_ids(_: Any, ids: Any) -> list[OneId]:
 
 
 def _ask_many(session: Any, rows: list[Ask]) -> list[Round]:
-    known = _columns(rows, "id", "delay", "size", "context")
+    known = _columns(rows, "id", "delay", "size")
     return one_by_one(session.ask_many(len(rows) if known["ids"] is None else None, **known))
 
 
-def _spread_asks(
-    _: Any, rounds: Any = None, *, ids: Any = None, delays: Any = None, sizes: Any = None, contexts: Any = None
-) -> list[Ask]:
-    return _spread(Ask, batches.as_names(rounds, ids), delay=delays, size=sizes, context=contexts)
+def _spread_asks(_: Any, rounds: Any = None, *, ids: Any = None, delays: Any = None, sizes: Any = None) -> list[Ask]:
+    return _spread(Ask, batches.as_names(rounds, ids), delay=delays, size=sizes)
 
 
 def _rounds(session: Any, rounds: list[Round]) -> Rounds:
@@ -631,7 +628,7 @@ CALLS: tuple[Call, ...] = (
     Call(
         "ask", (SESSION,), WRITE, Ask, Round,
         "Begin a round and tell what to play; an id asked before gives its round again.",
-        lambda session, row: session.ask(row.id, delay=row.delay, size=row.size, context=row.context),
+        lambda session, row: session.ask(row.id, delay=row.delay, size=row.size),
         many=Many("rounds", "rounds", "ask_many", _ask_many, _spread_asks, _rounds), is_repeatable=_ids_given,
     ),
     Call(

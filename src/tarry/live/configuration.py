@@ -74,7 +74,6 @@ def settled(wanted: Configuration) -> Configuration:
         information=wanted.information,
         preemption=wanted.preemption,
         queries=learner.queries,  # whoever calls evaluates the losses, at as many points as are asked for
-        contexts=learner.contexts,  # and shows what the learner looks at, round by round
     )
     learner.check_horizon(None)
     return wanted._replace(capacity=capacity, memory=memory, preemption=bool(wanted.preemption))

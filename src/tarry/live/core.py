@@ -79,13 +79,6 @@ def open_round(box: Any, t: int, delay: int, size: float) -> Any:
 
 
 @entry
-def open_seen(box: Any, t: int, delay: int, size: float, context: np.ndarray) -> Any:
-    """Do so where the learner looks at a context first."""
-    live = box.body
-    return begin(live.player, live.setting, live.draws, live.state, t, delay, size, context)
-
-
-@entry
 def hand_over(box: Any, s: int, t: int, feedback: np.ndarray) -> Any:
     """Deliver the feedback of s in round t; return its weight, or MALFORMED with nothing changed."""
     context = box.body
@@ -245,10 +238,10 @@ class Slots:
             )
         return as_size(size, name)
 
-    def open(self, delay: int = -1, size: float = 1.0, context: np.ndarray | None = None) -> int:
+    def open(self, delay: int = -1, size: float = 1.0) -> int:
         """Begin the next round; return its slot, negative if it has none. Only the clairvoyant model takes a delay.
 
-        A size other than 1 comes from ``as_size``; a context is for a learner that looks at it.
+        A size other than 1 comes from ``as_size``.
         """
         t = self.counts[ROUNDS] + 1
         if t % CHECKED == 0:
@@ -257,14 +250,11 @@ class Slots:
             play = grow_state(self.player, self.state, 2 * self.size, self._setting.capacity)
             due = np.resize(self._held.due, 2 * self._held.due.size)
             self._place(self._held._replace(play=self._shaped(play), due=due))
-        if context is None:
-            step = self._steps.get(open_round) or self._compiled(open_round, 1, -1, 1.0)
-        else:
-            step = self._steps.get(open_seen) or self._compiled(open_seen, 1, -1, 1.0, context)
+        step = self._steps.get(open_round) or self._compiled(open_round, 1, -1, 1.0)
         self.is_midway = True
         slot: int
         try:
-            slot = step(self._box, t, delay, size) if context is None else step(self._box, t, delay, size, context)
+            slot = step(self._box, t, delay, size)
         except IndexError as error:
             raise outside_array(error) from None
         if slot == NO_SLOT:

@@ -158,7 +158,6 @@ class Session(StoredObject):
         learner = self.player.learner
         size = learner.dimension if learner.feedback == GRADIENT else learner.queries
         self.takes = Takes(learner.feedback, int(size), int(learner.dimension))
-        self._contexts = int(learner.contexts)
 
     def ask(
         self,
@@ -166,19 +165,14 @@ class Session(StoredObject):
         *,
         delay: int | None = None,
         size: float | None = None,
-        context: ArrayLike | None = None,
     ) -> Round:
         """Begin a round and return its play; an id asked before returns its round again (REPEATED).
 
         That holds for tracked rounds and for the last 256 (``memory``, if less); of an older one only the id is known,
         and the answer is LATE without a play. ``delay`` is required in the clairvoyant model and refused elsewhere.
         ``size``, for VarOpt alone, is what the round counts for, such as a bound on its gradient; 1 unless given.
-        ``context`` is what a learner that looks at contexts sees before it plays; it is needed there, and kept only as
-        far as the learner keeps it. Asked again, a round has the play that it had.
         """
         work = self._tracker.open if size is None else partial(self._tracker.open, size=size)
-        if context is not None or self._contexts:
-            work = partial(work, context=self._seen(context, (self._contexts,)))
         item = self._turns.change(work, id, delay, None)
         return _new_round((item.id, item.play, item.tracked, item.released, item.answer))
 
@@ -189,19 +183,12 @@ class Session(StoredObject):
         ids: Iterable[Any] | None = None,
         delays: Iterable[Any] | None = None,
         sizes: Iterable[Any] | None = None,
-        contexts: ArrayLike | None = None,
     ) -> Rounds:
-        """Begin several rounds, one after the other, in one transaction: this many, or one for each id.
-
-        ``contexts`` has a row for each round, where the learner looks at them.
-        """
+        """Begin several rounds, one after the other, in one transaction: this many, or one for each id."""
         names = batches.as_names(rounds, ids)
         waits = [None] * len(names) if delays is None else batches.as_list(delays, "delays")
         listed = None if sizes is None else batches.as_list(sizes, "sizes")
-        shown = None
-        if contexts is not None or self._contexts:
-            shown = list(self._seen(contexts, (len(names), self._contexts)))
-        work = partial(self._tracker.open_many, sizes=listed, contexts=shown)
+        work = partial(self._tracker.open_many, sizes=listed)
         opened = self._turns.change(work, names, waits, [None] * len(names))
         k = self.player.learner.dimension
         nowhere = np.full(k, np.nan)
@@ -240,18 +227,6 @@ class Session(StoredObject):
     def player(self) -> Player:
         """The player whose rounds these are."""
         return self._tracker.configuration.player
-
-    def _seen(self, context: Any, shape: tuple[int, ...]) -> np.ndarray:
-        """Return contexts of this shape; raise ValueError where the learner looks at none, or at others."""
-        name, word = type(self.player.learner).__name__, "context" + "s" * (len(shape) - 1)
-        if not self._contexts:
-            raise ValueError(f"{name} looks at no {word}, got some: leave {word} out")
-        if context is None:
-            raise ValueError(f"{name} looks at {word} before it plays: give {word}=…, numbers of shape {shape}")
-        seen = as_numbers(context, word, is_table=len(shape) > 1)
-        if seen.shape != shape or not np.isfinite(seen).all():
-            raise ValueError(f"{word} must be finite numbers of shape {shape}, got {reprlib.repr(context)}")
-        return seen
 
 
 def rounds_of(asked: Rounds) -> list[Round]:

@@ -94,12 +94,10 @@ class Tracker:
         payload: Any,
         moment: int | None = None,
         size: float | None = None,
-        context: np.ndarray | None = None,
     ) -> Item:
         """Begin a round, or return the round that already has this id. Bad arguments begin nothing.
 
-        ``moment`` is when the window of the round begins, where rounds have windows; ``context`` is what the learner
-        sees before it plays.
+        ``moment`` is when the window of the round begins, where rounds have windows.
         """
         if size is not None:
             size = self.slots.as_size(size)
@@ -119,7 +117,7 @@ class Tracker:
                 self._refuse_naming(naming)
         elif naming == CALLERS:
             self._refuse_naming(naming)
-        return self._begin(id, -1 if delay is None else delay, payload, 1.0 if size is None else size, moment, context)
+        return self._begin(id, -1 if delay is None else delay, payload, 1.0 if size is None else size, moment)
 
     def open_many(
         self,
@@ -128,18 +126,16 @@ class Tracker:
         payloads: list[Any],
         sizes: list[Any] | None = None,
         moments: list[int] | None = None,
-        contexts: list[np.ndarray] | None = None,
     ) -> list[Item]:
         """Begin rounds one after the other; bad arguments begin none of them."""
         listed = [None] * len(ids) if sizes is None else sizes
         begun = [None] * len(ids) if moments is None else moments
-        shown = [None] * len(ids) if contexts is None else contexts
-        named = self.check_many(ids, delays=delays, sizes=listed, moments=begun, contexts=shown)
+        named = self.check_many(ids, delays=delays, sizes=listed, moments=begun)
         naming = self.slots.counts[NAMING]
         other = bool(ids) and naming not in (UNDECIDED, CALLERS if named else OURS)
         if other and not (named and all(self.find(id) is not None for id in named)):
             self._refuse_naming(naming)
-        return [self.open(*row) for row in zip(ids, delays, payloads, begun, listed, shown, strict=True)]
+        return [self.open(*row) for row in zip(ids, delays, payloads, begun, listed, strict=True)]
 
     def check_many(self, ids: list[Any], *, delays: list[Any], sizes: list[Any], **others: list[Any]) -> list[Hashable]:
         """Return the ids of rounds that are to begin; raise an error about bad arguments, whoever has the turn."""
@@ -169,11 +165,9 @@ class Tracker:
         used = "round numbers" if naming == OURS else "your own ids"
         raise ValueError(f"this {self.configuration.kind} has used {used} so far: give ids always or never")
 
-    def _begin(
-        self, id: Hashable, delay: int, payload: Any, size: float, moment: int | None, context: np.ndarray | None
-    ) -> Item:
+    def _begin(self, id: Hashable, delay: int, payload: Any, size: float, moment: int | None) -> Item:
         slots = self.slots
-        slot = slots.open(delay, size, context)
+        slot = slots.open(delay, size)
         counts = slots.counts
         t = counts[ROUNDS]
         if t == 1:

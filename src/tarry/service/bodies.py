@@ -114,7 +114,6 @@ class Ask(Wire):
     id: Id | None = None
     delay: StrictInt | None = Field(None, description="In the clairvoyant model: when feedback will come.")
     size: Number | None = Field(None, description="What it counts for, for VarOpt (default: 1).")
-    context: Entries | None = Field(None, description="What a learner that looks at contexts sees before it plays.")
 
 
 class AskList(Wire):

@@ -36,9 +36,9 @@ async def ask(request: Request, name: Name, body: bodies.Asks) -> Response:
     """Begin a round, or several in one transaction, and tell what to play; an id asked before gives its round again."""
     desk = await desk_of(request, Session, name)
     if isinstance(body, bodies.Ask):
-        work = partial(desk.opened.ask, named(body.id), delay=body.delay, size=body.size, context=body.context)
+        work = partial(desk.opened.ask, named(body.id), delay=body.delay, size=body.size)
         return begun(desk, [await desk.call(work)])
-    rows, fields = body.rounds, {"ids": "id", "delays": "delay", "sizes": "size", "contexts": "context"}
+    rows, fields = body.rounds, {"ids": "id", "delays": "delay", "sizes": "size"}
     known = {word: column(rows, field) for word, field in fields.items()}
     count = len(rows) if known["ids"] is None else None
     return begun(desk, rounds_of(await desk.call(partial(desk.opened.ask_many, count, **known))), "rounds")
@@ -104,9 +104,8 @@ def _chosen(body: bodies.NewSession, rules: dict[str, Any]) -> Recommendation:
 def _try_out(player: Player, rules: dict[str, Any]) -> None:
     """Play in memory; raise ValueError where that fails, for whoever asks later would be told of a defect."""
     with tried("player"):
-        session, learner = Session(player, rng=0, **rules), player.learner
+        session = Session(player, rng=0, **rules)
         known = dict[str, Any]({"delay": 1} if rules["information"] == "clairvoyant" else {})
-        known |= {"context": [0.0] * learner.contexts} if learner.contexts else {}
         session.ask("a", **known)
         session.points("a")
         session.tell("a", **{session.takes.feedback: [0.5] * session.takes.size})

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,10 +94,6 @@ class LearnerContract:
             return LeastSquares(rows, np.cos(np.arange(self.horizon)))
         return Linear(rows / np.linalg.norm(rows, axis=1).max())
 
-    def contexts(self, learner: Learner) -> Array | None:
-        """Return what is seen before each play, one row a round, where the learner looks at it."""
-        return np.random.default_rng(3).normal(size=(self.horizon, learner.contexts)) if learner.contexts else None
-
     def waits(self) -> NDArray[np.int64]:
         """Return delays in any order, some of them zero."""
         return np.random.default_rng(7).integers(0, LONGEST + 1, self.horizon)
@@ -111,7 +106,6 @@ class LearnerContract:
     def _game(self, learner: Learner, weights: Array | None = None) -> WeightedGame:
         even = np.ones(self.horizon) if weights is None else weights
         asked: dict[str, Any] = {"feedback": learner.feedback, "queries": learner.queries}
-        asked["contexts"] = self.contexts(learner)
         return WeightedGame(learner.domain, self.losses(learner), array(self.waits()), even, **asked)
 
     def _course(self, learner: Learner, weights: Array | None = None) -> Course:
@@ -137,17 +131,6 @@ class LearnerContract:
             heavy = np.where(np.arange(1, self.horizon + 1) == s, 3.0, even)
             assert np.array_equal(whole[:heard], self._course(learner, heavy).play(1, heard))
         assert not np.array_equal(whole, self._course(learner, self._weights(3.0)).play(1, self.horizon))
-
-    def test_a_play_knows_its_context_and_no_later_one(self) -> None:
-        learner = self.learner()
-        seen, t = self.contexts(learner), self.horizon // 2
-        if seen is None:
-            return
-        whole, game = self._course(learner).play(1, self.horizon), self._game(learner)
-        changed = replace(game, contexts=np.where(np.arange(self.horizon)[:, None] < t, seen, -seen))
-        plays = Course.of(changed, learner).play(1, self.horizon)
-        assert np.array_equal(whole[:t], plays[:t]), f"a play up to round {t} depends on a later context"
-        assert not np.array_equal(whole[t:], plays[t:]), "no play depends on contexts: leave the trait at 0"
 
     def test_a_weight_of_zero_changes_nothing(self) -> None:
         """The engine keeps it from the learner, whose state stays as it is to the bit."""
@@ -228,8 +211,7 @@ class LearnerContract:
             return
         waits = np.random.default_rng(5).integers(0, 9, self.horizon)
         for losses in (self.losses(learner), Linear(rows / np.sqrt(learner.dimension))):
-            seen = self.contexts(learner)
-            game = WeightedGame(learner.domain, losses, array(waits), np.ones(self.horizon), contexts=seen)
+            game = WeightedGame(learner.domain, losses, array(waits), np.ones(self.horizon))
             record = simulate(game, learner)
             certificate = record.certificates[0]
             if certificate is not None and not np.isnan(certificate.bound):
