@@ -138,8 +138,7 @@ def test_workers_import_the_modules_that_cells_name(mine, monkeypatch):
     monkeypatch.setattr(own_members, "_homes", {})
     with pytest.raises(ValueError, match="which no sweep that is loaded names"):
         play_cell(cell.id, cell.content)
-    for module in modules:
-        own_members.load_home(module, "members")
+    own_members.import_members(modules)
     assert play_cell(cell.id, cell.content)["regret"].tolist() == here["regret"].tolist()
 
 

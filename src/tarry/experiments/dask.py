@@ -20,7 +20,7 @@ from typing import Any
 from tarry._version import __version__
 from tarry.checks import as_choice
 from tarry.experiments.engines import PAUSE, Group, Outcome, play_group
-from tarry.experiments.own import load_home, modules_for
+from tarry.experiments.own import import_members, modules_for
 from tarry.game.simulate import DEVICES, core_count
 from tarry.kernel.cache import EDITED, source
 
@@ -117,8 +117,7 @@ def play_task(group: Group, device: str = "cpu", modules: Sequence[str] = ()) ->
 
     ``modules`` have the user's own members.
     """
-    for module in modules:
-        load_home(module, "members")
+    import_members(modules)
     logging.getLogger("tarry").addHandler(logging.NullHandler())  # warnings travel with the results
     started = time.perf_counter()
     outcomes = play_group(group, device=device)

@@ -138,8 +138,17 @@ def find_member(home: dict[str, str], name: str, place: str) -> Member:
             f"{place}: {name} is of {module}, which no sweep that is loaded names: load_sweep(FILE) imports it"
         )
     if _homes[module].digests.get(base) != home["digest"]:
-        raise ValueError(f"{place}: the code of {base} in {module} is not that of the sweep: run the sweep again")
+        raise ValueError(
+            f"{place}: the code of {base} in {module} is not that of the sweep: start anew where it is played"
+        )
     return _constructor(_homes[module], name)
+
+
+def import_members(modules: Iterable[str]) -> None:
+    """Import what cells name, on a worker, each module once."""
+    for name in modules:
+        if name not in _homes:
+            load_home(name, "members")
 
 
 def modules_for(contents: Iterable[str]) -> list[str]:

@@ -11,6 +11,7 @@ import datetime as dt
 import time
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
+from inspect import Parameter, signature
 from typing import Any
 
 from river import base, metrics, stream, utils
@@ -28,6 +29,7 @@ Delay = str | int | dt.timedelta | Callable[..., Any] | None
 Report = dict[str, Any]
 
 _WHERE = "dataset[{}]"
+KEYWORD = Parameter.KEYWORD_ONLY
 
 
 def iter_progressive_val_score(
@@ -146,6 +148,9 @@ def _play(
         yield report(scored, used, None)
 
 
+LIMITS = [name for name, option in signature(iter_progressive_val_score).parameters.items() if option.kind is KEYWORD]
+
+
 def progressive_val_score(
     dataset: Iterable[Any],
     model: Any,
@@ -155,35 +160,18 @@ def progressive_val_score(
     print_every: int = 0,
     show_time: bool = False,
     show_memory: bool = False,
-    *,
-    capacity: int | None = None,
-    scheduler: Scheduler | str | None = None,
-    seed: Seed = None,
-    at_end: str = "deliver",
-    size: Sizer = None,
-    weights: str = DEFAULT,
-    split: float | None = SPLIT,
-    max_weight: float | None = None,
-    **print_kwargs: Any,
+    **options: Any,
 ) -> metrics.base.Metric:
     """Return the metric, as River's function of this name, with at most ``capacity`` labels awaited (None: no limit).
 
-    See :func:`iter_progressive_val_score`. Without a limit, or with one that is never reached, the numbers are River's.
+    ``options`` are those of :func:`iter_progressive_val_score` from ``capacity`` on, and others of ``print``. Without a
+    limit, or with one that is never reached, the numbers are River's.
 
     >>> from river import datasets, linear_model, metrics
     >>> progressive_val_score(datasets.Phishing(), linear_model.LogisticRegression(), metrics.ROCAUC(), delay=100)
     ROCAUC: 85.59%
     """
-    limits: dict[str, Any] = {
-        "capacity": capacity,
-        "scheduler": scheduler,
-        "seed": seed,
-        "at_end": at_end,
-        "size": size,
-        "weights": weights,
-        "split": split,
-        "max_weight": max_weight,
-    }
+    limits = {name: options.pop(name) for name in LIMITS if name in options}
     reports = iter_progressive_val_score(
         dataset, model, metric, moment, delay, print_every, show_time, show_memory, **limits
     )
@@ -196,7 +184,7 @@ def progressive_val_score(
             parts.append(f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}")
         if show_memory:
             parts.append(utils.pretty.humanize_bytes(report["Memory"]))
-        print(" – ".join(parts), **print_kwargs)  # noqa: T201 (River's print_every)
+        print(" – ".join(parts), **options)  # noqa: T201 (River's print_every)
     return metric
 
 
