@@ -76,7 +76,7 @@ def test_a_page_without_a_token_asks_for_one(browser, served):
 
 
 def test_a_label_is_seen_within_a_second(page, served, join):
-    ids = [HOSTILE, "b", "c"]
+    ids = [HOSTILE, f"{HOSTILE}b", f"{HOSTILE}c"]
     for id in ids:
         served.call("POST", f"{join}/decide", {"id": id, "features": HOSTILE})
     visit(page, served, join.removeprefix("/v1/"))
@@ -86,7 +86,7 @@ def test_a_label_is_seen_within_a_second(page, served, join):
     begun = time.monotonic()
     served.call("POST", f"{join}/label", {"id": tracked, "label": 1})
     page.get_by_text("1 of 2 slots are held.").wait_for(timeout=5000)
-    assert time.monotonic() - begun < 2.0  # a second, and what a busy machine adds
+    assert time.monotonic() - begun < 3.0  # a second, and what a busy machine adds
     expect(page.get_by_role("region", name="Newest first").get_by_text(HOSTILE).first).to_be_visible()
     for chart in ("Stays in slots over time", "The weight of each arrival over time"):
         expect(page.get_by_label(chart)).to_be_visible()
@@ -97,17 +97,17 @@ def test_markup_and_formulas_are_shown_as_text(page, served):
     served.call("POST", "/v1/joins/texts", {"capacity": 16})
     for text in TEXTS:
         served.call("POST", "/v1/joins/texts/decide", {"id": text, "features": {text: text}})
-    for text in TEXTS[:4]:  # of all calls, the last twelve are shown
-        served.call("POST", "/v1/joins/texts/label", {"id": text, "label": text})
     visit(page, served, "joins/texts")
+    page.get_by_text("Live.").wait_for()
+    for text in TEXTS[:4]:  # of all that happens, the last twelve are shown
+        served.call("POST", "/v1/joins/texts/label", {"id": text, "label": text})
     calls = page.get_by_role("region", name="Newest first")
     for text in TEXTS:
         expect(calls.get_by_text(text, exact=True).first).to_be_visible()
     expect(page.locator(MARKUP)).to_have_count(0)
     for text in map(quote, TEXTS[:3]):
-        visit(page, served, f"explore?law={text}&lean={text}&policies={text}&p.{text}={text}&horizon=100&streams=2")
-        end = page.get_by_label("Estimates along the stream").or_(page.get_by_role("alert"))
-        expect(end.first).to_be_visible(timeout=30_000)
+        visit(page, served, f"joins/{text}")
+        expect(page.get_by_role("alert")).to_be_visible(timeout=30_000)
         expect(page.locator(MARKUP)).to_have_count(0)
     visit(page, served, "plan")
     columns = ",".join('"' + text.replace('"', '""') + '"' for text in TEXTS)
@@ -158,13 +158,20 @@ def test_two_labels_move_the_mean(page, served, join):
 @pytest.mark.parametrize("page", LOOKS, indirect=True, ids=["light", "dark, narrow"])
 def test_every_view_is_accessible_and_fits(page, served, join):
     served.call("POST", f"{join}/decide", {"id": "a"})
-    served.call("POST", "/v1/sessions/plays", {"dimension": 2, "rate": 0.5, "capacity": 4})
+    served.call(
+        "POST",
+        "/v1/sessions/plays",
+        {
+            "domain": {"type": "Ball", "dimension": 2},
+            "player": {"learner": {"type": "DWFTRL", "rate": 0.5}},
+            "capacity": 4,
+        },
+    )
     views = {
         "": page.get_by_role("link", name="plays"),
         join.removeprefix("/v1/"): page.get_by_label("Stays in slots over time"),
         "sessions/plays": page.get_by_text("0 of 4 slots are held."),
         "plan": page.get_by_label("Drop a CSV here"),
-        "explore?capacity=4&horizon=200&streams=2": page.get_by_label("Estimates along the stream"),
     }
     for place, shown in views.items():
         visit(page, served, place)
@@ -207,17 +214,6 @@ def test_a_file_that_is_no_log_is_refused_in_a_sentence(page, served):
         {"name": "log.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n"}
     )
     expect(page.get_by_role("alert")).to_contain_text("column", timeout=30_000)
-
-
-def test_what_is_explored_stands_in_the_address(page, served):
-    visit(page, served, "explore?law=fixed&capacity=3&horizon=300&streams=2&p.delay=9")
-    page.get_by_label("Estimates along the stream").wait_for(timeout=60_000)
-    expect(page.get_by_label("delay (of the delays)")).to_have_value("9")
-    page.get_by_label("Slots").fill("5")
-    page.get_by_role("button", name="Play").click()
-    page.get_by_text("5 slots.").wait_for(timeout=60_000)
-    assert "capacity=5" in page.url
-    assert "p.delay=9" in page.url
 
 
 def test_the_keyboard_reaches_a_join(page, served, join):

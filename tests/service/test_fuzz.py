@@ -70,7 +70,7 @@ def test_limits_on_bodies_batches_ids_and_nesting(served, join):
         f'{{"id": "a", "features": {deep}}}'.encode(): 422,
         b'{"id": "a", "features": ' + b"[" * 100_000: 400,
         json.dumps({"id": "x" * 1025}).encode(): 422,
-        json.dumps({"decisions": [{"id": "a"}] * 10_001}).encode(): 422,
+        json.dumps({"decisions": [{"id": "a"}] * 10_001}).encode(): 413,
         b'{"id": ' + b"9" * 5000 + b"}": 400,
         b'{"id": true}': 422,
         b'{"id": 1.0}': 422,
@@ -117,7 +117,7 @@ def test_addresses_near_those_of_calls(served, join):
 def test_names_are_those_of_the_description(served):
     """Letters are those of ASCII, as its pattern means them to readers in every language."""
     for name in ("J%C3%B5", "%D9%A3", "-a", "a%0A", "a" * 129):
-        for kind, body in (("joins", {"capacity": 2}), ("sessions", {"dimension": 2, "rate": 0.5})):
+        for kind, body in (("joins", {"capacity": 2}), ("sessions", PLAYERS[0])):
             assert served.call("POST", f"/v1/{kind}/{name}", body)[0] == 422, name
 
 
@@ -136,11 +136,13 @@ def test_ranges_too_wide_or_too_narrow_for_an_estimate(served, join, ends):
     assert (status, problem.get("name")) == (422, "high")
 
 
+BALL = {"type": "Ball", "dimension": 2}
+READY = {"type": "recommended", "gradient_bound": 1}
 PLAYERS = [
-    {"dimension": 2, "rate": 0.5, "capacity": 8},
-    {"dimension": 2, "capacity": 8, "gradient_bound": 1, "domain": "box", "lower": -1, "upper": 1},
-    {"dimension": 2, "feedback": "value", "rate": 0.5, "smoothing": 0.1, "capacity": 4},
-    {"dimension": 2, "capacity": 8, "gradient_bound": 1, "preemption": False, "backlog": 20},
+    {"domain": BALL, "player": {"learner": {"type": "DWFTRL", "rate": 0.5}}, "capacity": 8},
+    {"domain": {"type": "Box", "lower": [-1, -1], "upper": [1, 1]}, "player": READY, "capacity": 8},
+    {"domain": BALL, "player": {"learner": {"type": "DWFTBL", "rate": 0.5, "smoothing": 0.1}}, "capacity": 4},
+    {"domain": BALL, "player": READY, "capacity": 8, "preemption": False, "backlog": 20},
 ]
 ODD = [None, True, -1, 0, 1e308, 5e-324, 10**30, 2**63, "", "nan", [], {}, [1], [[1]], {"a": 1}, 1.5]
 ODD += [{"float": "nan"}, {"array": "<f8", "shape": [1], "data": "AAAAAAAA8D8="}, {"type": "VarOpt", "fields": {}}]

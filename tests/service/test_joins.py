@@ -8,20 +8,16 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from urllib.request import Request, urlopen
 
 import psutil
 import pytest
 from serving import Served
 
 import tarry
-from tarry.errors import Missing, StoreError
+from tarry.errors import Missing
 from tarry.live.base import erase
 from tarry.live.plain import plain
 from tarry.service import desk
-from tarry.service.desk import HISTORY, Desk
-from tarry.service.events import _changes
-from tarry.service.objects import begun
 
 
 def test_the_lines_of_the_readme(served):
@@ -49,10 +45,7 @@ def test_the_same_as_in_process(served, join):
     rows = [{"id": f"e{i}", "features": [i]} for i in range(8)]
     many = here.decide_many([[i] for i in range(8)], ids=[f"e{i}" for i in range(8)])
     assert served.call("POST", f"{join}/decide", {"decisions": rows})[1] == {"tickets": plain(many)}
-    assert served.call("GET", f"{join}/tracked")[1]["tracked"] == [
-        plain(one) | {"since": since["since"]}
-        for one, since in zip(here.tracked(), served.call("GET", f"{join}/tracked")[1]["tracked"], strict=True)
-    ]
+    assert served.call("GET", f"{join}/tracked")[1] == {"tracked": plain(here.tracked()), "next": None}
     ids = [f"d{i}" for i in range(12)] + [f"e{i}" for i in range(8)]
     told = here.label_many(ids, [0.25] * 20)
     labels = [{"id": id, "label": 0.25} for id in ids]
@@ -81,10 +74,10 @@ def test_windows_and_an_outbox(served):
     assert served.call("POST", join, rules)[0] == 201
     served.call("POST", f"{join}/decide", {"decisions": [{"id": "a", "at": 0}, {"id": "b", "at": 10}]})
     assert served.call("POST", f"{join}/label", {"id": "b", "label": 1, "at": 20})[1]["answer"] == "pending"
-    assert served.call("GET", f"{join}/due?now=3600")[1] == {"ids": ["a"]}
+    assert served.call("GET", f"{join}/due?now=3600")[1] == {"ids": ["a"], "more": False}
     rows = served.call("POST", f"{join}/advance", {"now": 4000})[1]["rows"]
     assert [(row["id"], row["label"]) for row in rows] == [("a", 0), ("b", 1)]
-    assert served.call("GET", f"{join}/rows?after=1")[1] == {"rows": rows[1:]}
+    assert served.call("GET", f"{join}/rows?after=1")[1] == {"rows": rows[1:], "next": None}
     assert served.call("POST", f"{join}/ack", {"number": 2})[1] == {"acknowledged": 2, "left": 0}
     assert served.call("POST", f"{join}/resize", {"capacity": 8})[1] == {"released": []}
     assert served.call("GET", f"{join}/status")[1]["capacity"] == 8
@@ -114,9 +107,13 @@ def test_export_is_lines_of_json(served, join):
 def test_a_list_with_statuses_and_the_end_of_one(served, join):
     name = join.rpartition("/")[2]
     entries = served.call("GET", "/v1/joins?limit=200")[1]["items"]
-    assert [one["status"]["name"] for one in entries if one["name"] == name] == [name]
+    assert [one["status"]["kind"] for one in entries if one["name"] == name] == ["join"]
     page = served.call("GET", "/v1/joins?limit=1&status=false")[1]
-    assert (len(page["items"]), page["next"], page["items"][0]["status"]) == (1, 1, None)
+    first = entries[0]["name"]
+    assert (page["items"], page["next"]) == ([{"name": first, "kind": "join", "status": None}], first)
+    rest = served.call("GET", f"/v1/joins?limit=200&status=false&after={first}")[1]
+    assert [one["name"] for one in rest["items"]] == [one["name"] for one in entries[1:]]
+    assert served.call("GET", "/v1/joins?after=nobody")[0] == 422
     assert served.call("DELETE", join) == (204, None)
     assert served.call("GET", f"{join}/status")[0] == 404
     assert served.call("POST", join, {"capacity": 5})[1]["rounds"] == 0
@@ -130,7 +127,15 @@ def other(served, tmp_path_factory):
     server.stop()
 
 
-MADE = {"joins": {"capacity": 4, "seed": 1}, "sessions": {"dimension": 2, "rate": 0.5, "capacity": 4, "seed": 1}}
+MADE = {
+    "joins": {"capacity": 4, "seed": 1},
+    "sessions": {
+        "domain": {"type": "Ball", "dimension": 2},
+        "player": {"learner": {"type": "DWFTRL", "rate": 0.5}},
+        "capacity": 4,
+        "seed": 1,
+    },
+}
 
 
 @pytest.mark.parametrize("kind", MADE)
@@ -192,82 +197,13 @@ def test_no_call_opens_what_is_being_deleted(tmp_path, monkeypatch):
         await deleting
         refused = await asyncio.gather(*calls, return_exceptions=True)
         assert all(isinstance(one, Missing) and str(tmp_path) not in str(one) for one in refused)
-        found, is_new = await desks.make(tarry.LabelJoin, "a", partial(tarry.LabelJoin, 3))
+        is_new = await desks.make(tarry.LabelJoin, "a", partial(tarry.LabelJoin, 3))
+        found = await desks.find(tarry.LabelJoin, "a")
         capacity = await found.call(lambda: found.opened.capacity)
         await desks.close()
         return is_new, capacity
 
     assert asyncio.run(work()) == (True, 3)
-
-
-def test_events_tell_what_happens(served, join):
-    served.call("POST", f"{join}/decide", {"decisions": [{"id": id} for id in "abc"]})
-    name = join.rpartition("/")[2]
-    asked = Request(f"{served.url}/v1/events?join={name}", headers={"authorization": f"Bearer {served.token}"})
-    with urlopen(asked, timeout=20) as stream:
-        assert stream.headers["content-type"].startswith("text/event-stream")
-        kind, status = _next_event(stream)
-        assert (kind, status["rounds"], status["tracked"]) == ("status", 3, 2)
-        kind, changes = _next_event(stream)
-        assert kind == "changes"
-        assert [one["id"] for one in changes["events"] if one["what"] == "decided"] == ["a", "b", "c"]
-        (gone,) = [one["id"] for one in changes["events"] if one["what"] == "released"] or [None]
-        left = next(id for id in "abc" if id != gone)
-        served.call("POST", f"{join}/label", {"id": left, "label": 1})
-        seen = dict(_next_event(stream) for _ in range(2))
-        assert seen["status"]["fates"]["used"] == 1
-        assert [(one["what"], one["id"], one["weight"]) for one in seen["changes"]["events"]] == [
-            ("labelled", left, 1.5)
-        ]
-
-
-def test_events_tell_what_other_processes_do(served, join):
-    """Calls that this server did not make: they are told within a second, as the store has them."""
-    name = join.rpartition("/")[2]
-    served.call("POST", f"{join}/decide", {"id": "ours"})
-    asked = Request(f"{served.url}/v1/events?join={name}", headers={"authorization": f"Bearer {served.token}"})
-    with urlopen(asked, timeout=20) as stream, tarry.LabelJoin.open(served.store, name=name) as other:
-        assert [_next_event(stream)[0] for _ in range(2)] == ["status", "changes"]
-        other.decide(id="theirs")
-        begun = time.monotonic()
-        seen = dict(_next_event(stream) for _ in range(2))
-        assert time.monotonic() - begun < 1.0
-        assert seen["status"]["tracked"] == 2
-        assert [(one["what"], one["id"], one["tracked"]) for one in seen["changes"]["events"]] == [
-            ("decided", "theirs", True)
-        ]
-        assert served.call("GET", f"{join}/tracked")[1]["tracked"][1]["since"] == pytest.approx(time.time(), abs=5)
-        row = other.label("theirs", 1)
-        seen = dict(_next_event(stream) for _ in range(2))
-        assert seen["status"]["fates"]["used"] == 1
-        assert [(one["what"], one["id"], one["weight"]) for one in seen["changes"]["events"]] == [
-            ("labelled", "theirs", row.weight)
-        ]
-        other.expire("ours")
-        seen = dict(_next_event(stream) for _ in range(2))
-        assert [(one["what"], one["id"]) for one in seen["changes"]["events"]] == [("expired", "ours")]
-        other.decide(id="brief")
-        other.label("brief", 1)
-        served.call("POST", f"{join}/decide", {"id": "last"})  # a call of the server's own is told once
-        heard = []
-        while len(heard) < 3:
-            heard += [
-                (one["what"], one["id"]) for one in dict([_next_event(stream)]).get("changes", {"events": []})["events"]
-            ]
-        assert sorted(heard) == [("decided", "brief"), ("decided", "last"), ("labelled", "brief")]
-
-
-def _next_event(stream):
-    kind = data = None
-    for line in stream:
-        text = line.decode().rstrip("\n")
-        if text.startswith("event: "):
-            kind = text[7:]
-        elif text.startswith("data: "):
-            data = json.loads(text[6:])
-        elif not text and kind:
-            return kind, data
-    raise AssertionError("the stream ended")
 
 
 def test_a_long_choice_keeps_no_one_waiting(served):
@@ -283,77 +219,8 @@ def test_a_long_choice_keeps_no_one_waiting(served):
     assert answered < 0.6 * (time.monotonic() - began)
 
 
-async def _desk_with_notes(*noted):
-    desk = Desk(tarry.LabelJoin(2, rng=1))
-    for what, answers in noted:
-        desk.note(what, answers)
-    await desk.close()
-    return desk
-
-
-def test_moments_of_decisions_that_no_longer_wait_are_dropped():
-    """However many were tracked, and wherever they ended; what waits keeps its moment."""
-
-    async def work():
-        desk = Desk(tarry.LabelJoin(None, memory=10))
-        most = 0
-        for k in range(3000):
-            ticket = await desk.call(partial(desk.opened.decide, None, k))
-            begun(desk, [ticket])
-            if k:  # the first one waits
-                await desk.call(partial(desk.opened.label, k, 1))
-            most = max(most, len(desk.times))
-        await desk.close()
-        return most, 0 in desk.times
-
-    most, is_known = asyncio.run(work())
-    assert most < 1100
-    assert is_known
-
-
-@pytest.mark.parametrize("failure", [StoreError("away"), RuntimeError("a defect")])
-def test_an_answer_does_not_wait_for_moments_to_be_dropped(monkeypatch, failure):
-    """Nor does it fail where that fails; one look is made at a time, and rarely again where it failed."""
-    looks = []
-
-    def tracked():
-        looks.append(1)
-        time.sleep(0.2)
-        raise failure
-
-    async def work():
-        desk = Desk(tarry.LabelJoin(None, memory=10))
-        desk.note_tracked(range(1001))
-        monkeypatch.setattr(desk.opened, "tracked", tracked)
-        ticket = await desk.call(partial(desk.opened.decide, None, "a"))
-        began = time.monotonic()
-        answers = [begun(desk, [ticket]) for _ in range(50)]
-        taken = time.monotonic() - began
-        await asyncio.sleep(0.5)
-        begun(desk, [ticket])
-        await desk.close()
-        return taken, [one.status_code for one in answers]
-
-    taken, codes = asyncio.run(work())
-    assert taken < 0.15
-    assert set(codes) == {200}
-    assert len(looks) == 1
-
-
-def test_the_timeline_keeps_a_bounded_number_of_answers():
-    """However many calls are made, of however many rows; what it leaves out is counted."""
-    calls = [("released", [f"{k}-{i}" for i in range(size)]) for k, size in enumerate([1, 700, 0, 5000, 300, 0, 1])]
-    desk = asyncio.run(_desk_with_notes(*calls, *[("released", [])] * 5000))
-    assert sum(len(event.answers) for event in desk.history) <= HISTORY
-    assert [(event.number, event.rows) for event in desk.history] == [(5, 300), (7, 1)]
-    desk = asyncio.run(_desk_with_notes(*calls[:4]))
-    told = _changes(list(desk.history))
-    assert [one["id"] for one in told["events"]] == [f"3-{i}" for i in range(4500, 5000)]
-    assert told["left_out"] == 4500
-
-
 def test_large_features_and_labels_do_not_stay_in_memory(tmp_path):
-    """Rows that have come out are kept on the timeline without what may be large."""
+    """What has come out is kept nowhere."""
     served = Served(tmp_path, durability="process")
     try:
         served.call("POST", "/v1/joins/a", {"capacity": 2})

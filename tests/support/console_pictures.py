@@ -1,4 +1,4 @@
-"""Pictures of the console for the docs: ``python tests/support/console_pictures.py docs/pictures`` writes them."""
+"""A picture of the console for the docs: ``python tests/support/console_pictures.py docs/pictures`` writes it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fill(served: Served) -> None:
 
 
 def main(folder: Path) -> None:
-    """Write a picture of a live join and one of the explorer."""
+    """Write a picture of a live join."""
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
         served = Served(Path(scratch))
         try:
@@ -48,9 +48,6 @@ def main(folder: Path) -> None:
             page.get_by_label("Stays in slots over time").wait_for()
             page.wait_for_timeout(1000)
             page.screenshot(path=folder / "console-join.png")
-            page.goto(f"{served.url}/console/#/explore?horizon=2000&streams=20")
-            page.get_by_label("Estimates along the stream").wait_for(timeout=60_000)
-            page.screenshot(path=folder / "console-explorer.png")
             browser.close()
         finally:
             served.stop()

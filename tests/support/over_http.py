@@ -32,6 +32,7 @@ LEFT_OUT = {
     "test_views": _SHOWN,
     "test_what_was_closed": _SHOWN,
     "test_stores_that_are_not": "is about addresses of stores, which a client does not choose",
+    "test_live_calls_may_follow_a_log": "replays a log, event by event, beside its store",
     "test_a_stream_is": "replays a log, event by event, beside its store",
     "test_without_an_end_only": "replays a log, event by event, beside its store",
     "test_a_list_may_contain_itself": "keeps an object as it is, and JSON has no list within itself",

@@ -1,7 +1,7 @@
 """A server under mixed load for some minutes: memory, descriptors, log and store must not grow.
 
 There is a server on SQLite and one on PostgreSQL. Callers use two joins, on PostgreSQL one of them in shards, and a
-session; they make and delete joins of their own. Others read streams of events.
+session; they make and delete joins of their own. Others ask how they are.
 ``python tests/support/soak.py 30`` takes half an hour and prints a line a minute.
 """
 
@@ -14,8 +14,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import psutil
 import psycopg
@@ -25,8 +23,7 @@ from serving import Served
 import tarry
 
 CALLERS = 8
-STREAMS = ("join=soak", "join=shards", "session=play", "join=c0")  # the last is deleted and made again
-STREAM_LIFE = 5.0  # seconds after which a reader asks again
+WATCHED = ("joins/soak", "joins/shards", "sessions/play", "joins/c0")  # the last is deleted and made again
 BRIEF = 1024  # slots of joins that are made and deleted: what stayed of them in memory would show
 PAUSE = 0.01  # seconds between two turns of a caller: a server that is busy, and not only queues
 LARGEST = {"memory": 1.15, "descriptors": 1.2, "log": 1.2, "store": 1.3}  # the last over the one after warming up
@@ -39,6 +36,14 @@ class Sample(NamedTuple):
     descriptors: int
     log: int
     store: int
+
+
+PLAYS = {
+    "domain": {"type": "Ball", "dimension": 2},
+    "player": {"learner": {"type": "DWFTRL", "rate": 0.1}},
+    "capacity": 8,
+    "memory": 2000,
+}
 
 
 def sample(served: Served) -> Sample:
@@ -88,20 +93,12 @@ def call(served: Served, mine: str, over: threading.Event, made: list[int]) -> N
 
 
 def watch(served: Served, whose: str, over: threading.Event, heard: list[int]) -> None:
-    """Read the events of an object, and ask again after a while, or when it was deleted."""
-    asked = Request(f"{served.url}/v1/events?{whose}", headers={"authorization": f"Bearer {served.token}"})
-    while not over.is_set():
-        until = time.monotonic() + STREAM_LIFE
-        try:
-            with urlopen(asked, timeout=60) as stream:
-                for line in stream:
-                    heard[0] += line.startswith(b"event: ")
-                    if over.is_set() or time.monotonic() > until:
-                        break
-        except HTTPError as error:
-            if error.code != 404:  # which it is between a deletion and the next one of its name
-                raise
-            over.wait(PAUSE)
+    """Ask an object for its status and who waits, as the console does."""
+    while not over.wait(PAUSE):
+        for look in ("status", "tracked"):
+            status, _ = served.call("GET", f"/v1/{whose}/{look}")
+            assert status in (200, 404), status  # which it is between a deletion and the next one of its name
+            heard[0] += 1
 
 
 class Load:
@@ -113,13 +110,13 @@ class Load:
         made = [
             served.call("POST", "/v1/joins/soak", rules),
             served.call("POST", "/v1/joins/shards", rules | {"shards": shards}),
-            served.call("POST", "/v1/sessions/play", {"dimension": 2, "rate": 0.1, "capacity": 8, "memory": 2000}),
+            served.call("POST", "/v1/sessions/play", PLAYS),
         ]
         assert [status for status, _ in made] == [201] * 3, made
-        self._over, self.made, self.heard = threading.Event(), [[0] for _ in range(CALLERS)], [[0] for _ in STREAMS]
-        pool = ThreadPoolExecutor(CALLERS + len(STREAMS))
+        self._over, self.made, self.heard = threading.Event(), [[0] for _ in range(CALLERS)], [[0] for _ in WATCHED]
+        pool = ThreadPoolExecutor(CALLERS + len(WATCHED))
         self._all = [pool.submit(call, served, f"c{k}", self._over, one) for k, one in enumerate(self.made)]
-        pairs = zip(STREAMS, self.heard, strict=True)
+        pairs = zip(WATCHED, self.heard, strict=True)
         self._all += [pool.submit(watch, served, whose, self._over, one) for whose, one in pairs]
 
     def check(self) -> None:

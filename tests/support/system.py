@@ -43,6 +43,7 @@ PACKAGES: dict[str, Callable[[], Path | None]] = {
     "chromium": lambda: _program("chromium", "chromium-browser", "google-chrome"),
     "fonts-dejavu-core": lambda: _font("DejaVuSans.ttf"),
     "fonts-liberation": lambda: _font("LiberationSans-Regular.ttf"),
+    "nginx-light": lambda: _program("nginx", "/usr/sbin/nginx"),
 }
 # Installed where they are named alone: what needs them is no part of the usual checks.
 ON_REQUEST: dict[str, Callable[[], Path | None]] = {"openjdk-17-jre-headless": lambda: _program("java")}

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from tarry.cli.console import refusing
+from tarry.live.calls import ADMIN, SCOPES, WRITE
 from tarry.service.settings import PREFIX, Settings, settle
-from tarry.service.tokens import ADMIN, SCOPES, WRITE, add_token, read_tokens, remove_token
+from tarry.service.tokens import add_token, read_tokens, remove_token
 
 token_app = typer.Typer(no_args_is_help=True)
 TokensOption = Annotated[

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 from tarry.checks import as_choice
-from tarry.client.remote import Call, RemoteJoin, remote_session
-from tarry.client.wire import length_of, python_number
+from tarry.client.remote import RemoteJoin, RemoteSession, Request, body_of
 from tarry.errors import Mismatch, Missing, NotAllowed, StoreError, TarryError, Uncertain
-from tarry.live.configuration import plain_member
-from tarry.live.labels import RULES, as_json, plain_label
+from tarry.live.calls import NewJoin, NewSession
+from tarry.live.codec import load, written
+from tarry.live.labels import RULES
+from tarry.live.session import Takes
 from tarry.live.stores import MAIN
-from tarry.live.values import text_of
 from tarry.tracking import as_player
 
 if TYPE_CHECKING:
@@ -34,47 +34,55 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts
 class _Connection:
     """Joins and sessions of a server by name."""
 
-    send: Callable[[Call], Any]
+    send: Callable[[Request], Any]
 
     def join(self, capacity: int | None, *, name: str = MAIN, rng: int | None = None, **rules: Any) -> Any:
         """Make a join, or find the same one; arguments are those of :class:`tarry.LabelJoin`, without ``store``."""
         as_choice(rules.get("labels", "first"), "labels", RULES)
-        scheduler = rules.pop("scheduler", None)
-        if scheduler is not None:
-            rules["scheduler"] = scheduler if isinstance(scheduler, str) else plain_member(scheduler)
-        if rules.get("window") is not None:
-            rules["window"] = length_of(rules["window"])
-        if "missing" in rules:
-            rules["missing"] = as_json(plain_label(rules["missing"]), "the label of a decision without one")
-        body = {"capacity": python_number(capacity), "seed": rng} | {
-            key: python_number(value) for key, value in rules.items()
-        }
-        path = f"/v1/joins/{quote(name, safe='')}"
-        return self.send(Call("POST", path, body, lambda _: RemoteJoin(self, name)))
+        body = body_of(written(NewJoin(capacity, seed=rng, **rules)))
+        return self.send(Request("POST", _path("joins", name), body, lambda _: RemoteJoin(self, name)))
 
     def session(
         self, player: Any, *, capacity: int | None, name: str = MAIN, rng: int | None = None, **rules: Any
     ) -> Any:
         """Make a session, or find the same one; arguments are those of :class:`tarry.Session`, without ``store``."""
-        body = {"player": plain_member(as_player(player)), "capacity": python_number(capacity), "seed": rng}
-        path = f"/v1/sessions/{quote(name, safe='')}"
-        return self.send(Call("POST", path, body | rules, partial(remote_session, self, name)))
+        wanted = NewSession(capacity, as_player(player), seed=rng, **rules)
+        return self.send(
+            Request(
+                "POST",
+                _path("sessions", name),
+                body_of(written(wanted)),
+                lambda told: self._session(name, told["takes"]),
+            )
+        )
 
     def open_join(self, name: str = MAIN) -> Any:
         """Return a join that is there; raise Missing if there is none."""
-        return self.send(
-            Call("GET", f"/v1/joins/{quote(name, safe='')}/ledger", None, lambda _: RemoteJoin(self, name))
-        )
+        return self.send(Request("GET", f"{_path('joins', name)}/ledger", None, lambda _: RemoteJoin(self, name)))
 
     def open_session(self, name: str = MAIN) -> Any:
         """Return a session that is there; raise Missing if there is none."""
-        path = f"/v1/sessions/{quote(name, safe='')}/status"
-        return self.send(Call("GET", path, None, partial(remote_session, self, name)))
+        path = f"{_path('sessions', name)}/takes"
+        return self.send(Request("GET", path, None, partial(self._session, name)))
 
-    def names(self, kind: str = "joins", limit: int = 200, after: int = 0) -> Any:
-        """Return the names of joins, or of sessions, oldest first."""
-        path = f"/v1/{as_choice(kind, 'kind', ('joins', 'sessions'))}?status=false&limit={limit}&after={after}"
-        return self.send(Call("GET", path, None, lambda told: [one["name"] for one in told["items"]]))
+    def _session(self, name: str, takes: dict[str, Any]) -> RemoteSession:
+        return RemoteSession(self, name, load(Takes, takes, is_strict=False))
+
+    def names(self, kind: str = "joins") -> Any:
+        """Return the names of all joins, or of all sessions, oldest first."""
+        path = f"/v1/{as_choice(kind, 'kind', ('joins', 'sessions'))}?status=false&limit=200"
+        return self.send(Request("GET", path, None, partial(_names, path, [])))
+
+
+def _path(room: str, name: str) -> str:
+    return f"/v1/{room}/{quote(name, safe='')}"
+
+
+def _names(path: str, before: list[str], told: dict[str, Any]) -> list[str] | Request:
+    names = [*before, *(item["name"] for item in told["items"])]
+    if told["next"] is None:
+        return names
+    return Request("GET", f"{path}&after={quote(told['next'], safe='')}", None, partial(_names, path, names))
 
 
 class Connection(_Connection):
@@ -83,20 +91,24 @@ class Connection(_Connection):
     def __init__(self, client: httpx.Client, patience: float = 0.0) -> None:
         self._client, self._patience = client, patience
 
-    def send(self, call: Call) -> Any:
+    def send(self, request: Request) -> Any:
         """Make a request, again while that does no harm, and return what its answer says."""
         import httpx
 
-        attempts, text = _Attempts(call, self._patience), _text(call.body)
+        attempts = _Attempts(request, self._patience)
         while True:
             try:
-                answer = self._client.request(call.method, call.path, content=text)
+                answer = self._client.request(request.method, request.path, content=request.body)
             except httpx.HTTPError as error:
                 pause = attempts.failed(error)
             else:
                 wait = attempts.refused(answer)
                 if wait is None:
-                    return _read(call, answer)
+                    found = _read(request, answer)
+                    if not isinstance(found, Request):
+                        return found
+                    request, attempts = found, _Attempts(found, self._patience)
+                    continue
                 pause = wait
             time.sleep(pause)
 
@@ -117,20 +129,24 @@ class AsyncConnection(_Connection):
     def __init__(self, client: httpx.AsyncClient, patience: float = 0.0) -> None:
         self._client, self._patience = client, patience
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, request: Request) -> Any:
         """Make a request, again while that does no harm, and return what its answer says."""
         import httpx
 
-        attempts, text = _Attempts(call, self._patience), _text(call.body)
+        attempts = _Attempts(request, self._patience)
         while True:
             try:
-                answer = await self._client.request(call.method, call.path, content=text)
+                answer = await self._client.request(request.method, request.path, content=request.body)
             except httpx.HTTPError as error:
                 pause = attempts.failed(error)
             else:
                 wait = attempts.refused(answer)
                 if wait is None:
-                    return _read(call, answer)
+                    found = _read(request, answer)
+                    if not isinstance(found, Request):
+                        return found
+                    request, attempts = found, _Attempts(found, self._patience)
+                    continue
                 pause = wait
             await asyncio.sleep(pause)
 
@@ -148,8 +164,8 @@ class AsyncConnection(_Connection):
 class _Attempts:
     """When a call is made again: where it was not made, or where a second time has the same answer as the first."""
 
-    def __init__(self, call: Call, patience: float) -> None:
-        self._call, self._until, self._pause = call, time.monotonic() + patience, _FIRST_PAUSE
+    def __init__(self, request: Request, patience: float) -> None:
+        self._request, self._until, self._pause = request, time.monotonic() + patience, _FIRST_PAUSE
 
     def failed(self, error: Exception) -> float:
         """Return how long to wait after a request without an answer; raise StoreError where that is the end of it."""
@@ -171,7 +187,7 @@ class _Attempts:
     def _next(self, least: float = 0.0, *, was_made: bool) -> float | None:
         # Callers that were sent away together must not come again together.
         pause = max(least, self._pause) * (1.0 + random.random() / 2.0)
-        if (was_made and not self._call.is_repeatable) or time.monotonic() + pause > self._until:
+        if (was_made and not self._request.is_repeatable) or time.monotonic() + pause > self._until:
             return None
         self._pause = min(2.0 * self._pause, _LONGEST_PAUSE)
         return pause
@@ -198,10 +214,10 @@ def connect_async(
 
 
 def _options(url: str, token: str | None, timeout: float) -> dict[str, Any]:
-    given = token or os.environ.get(TOKEN)
-    if not given:
+    text = token or os.environ.get(TOKEN)
+    if not text:
         raise ValueError(f"a server wants a token: give token=…, or set {TOKEN}")
-    headers = {"authorization": f"Bearer {given}", "content-type": "application/json"}
+    headers = {"authorization": f"Bearer {text}", "content-type": "application/json"}
     return {"base_url": url.rstrip("/"), "headers": headers, "timeout": timeout}
 
 
@@ -212,18 +228,14 @@ def _unreachable(error: Exception, *, was_sent: bool) -> StoreError:
     return Uncertain(f"{problem}; {_UNKNOWN}")
 
 
-def _text(body: Any) -> bytes | None:
-    return None if body is None else text_of(body, "a request").encode()
-
-
 _ERRORS: dict[int, Callable[[str], Exception]] = {401: NotAllowed, 403: NotAllowed, 404: Missing, 409: Mismatch}
 
 
-def _read(call: Call, answer: Any) -> Any:
+def _read(request: Request, answer: Any) -> Any:
     """Return what an answer says; raise the error that a problem tells of, as this process would have."""
     if answer.status_code < 400:
         is_lines = answer.headers.get("content-type", "").startswith("application/x-ndjson")
-        return call.read(answer.text if is_lines else answer.json() if answer.content else None)
+        return request.read(answer.text if is_lines else answer.json() if answer.content else None)
     try:
         problem = answer.json()
         detail = problem["detail"]

@@ -175,9 +175,12 @@ class StoredObject:
         """Return rounds by fate and their sum; under ``last``, round, id, fate and whether answered, newest first."""
         return self._turns.look(ledger_of, self._tracker, as_int(last, "last"))
 
-    def export(self, *, payloads: bool = False) -> dict[str, Any]:
-        """Return configuration, status and tracked rounds as plain values; payloads by size, or as they are."""
-        return self._turns.look(export_of, self._tracker, payloads)
+    def export(self, *, payloads: bool = False, after: int = 0, limit: int | None = None) -> dict[str, Any]:
+        """Return configuration, status and tracked rounds as plain values; payloads by size, or as they are.
+
+        Rounds are those ``after`` a number, and at most ``limit``. The seed stays here: who knows it knows the draws.
+        """
+        return self._turns.look(lambda: export_of(self._tracker, payloads, after, limit))
 
     def tracked(self) -> list[Waiting]:
         """Return the tracked rounds, oldest first: number, id, what each would weigh now, and the end of its window."""

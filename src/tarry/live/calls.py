@@ -15,10 +15,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
+from tarry.errors import ArgumentError
 from tarry.learners.base import VALUE
 from tarry.live import batches
 from tarry.live.batches import Receipt, Receipts, Rounds
-from tarry.live.codec import Form, Schema, Unfit, read_id, read_json, read_number
+from tarry.live.codec import Form, Schema, Unfit, load, read_id, read_json, read_number, written
 from tarry.live.configuration import JOIN, SESSION, plain_member
 from tarry.live.encoding import as_id, plain_id
 from tarry.live.label_join import Outcome, Ticket
@@ -26,7 +27,7 @@ from tarry.live.labels import UNSAID, as_json, check_label, plain_label
 from tarry.live.outbox import Row, row_numbers
 from tarry.live.session import Round, Takes, as_numbers
 from tarry.live.session import rounds_of as one_by_one
-from tarry.live.status import Estimate, Status, Waiting
+from tarry.live.status import ALL, Estimate, Status, Waiting
 from tarry.live.values import encoded
 from tarry.outcomes import Answer
 from tarry.times import PER_SECOND, as_length, as_moment
@@ -58,7 +59,10 @@ def _length(window: Any) -> Any:
 
 
 def _read_moment(plain: Any) -> Any:
-    return plain if type(plain) is str else read_number(plain)
+    try:
+        return plain if type(plain) is str else read_number(plain)
+    except Unfit:
+        raise Unfit("must be a moment or a length", plain, "give seconds, 30d, or a date as in 2026-01-31") from None
 
 
 def _entries(plain: Any) -> Any:
@@ -89,7 +93,7 @@ _MOMENT: Schema = {"anyOf": [{"type": "string"}, _NUMBER]}
 _SOME: Schema = {"type": "array", "items": _NUMBER, "maxItems": MOST_ENTRIES}
 Id = Annotated[Hashable, Form(read_id, lambda id: plain_id(as_id(id)), {"$ref": "#/components/schemas/Id"})]
 Features = Annotated[Any, Form(read_json, lambda value: encoded(value, "features"), {})]
-Label = Annotated[Any, Form(read_json, lambda value: encoded(plain_label(value), "the label"), {})]
+Label = Annotated[Any, Form(read_json, lambda value: value, {})]  # encoded where its decision is known
 Number = Annotated[Any, Form(read_number, _finite, _NUMBER)]
 Numbers = Annotated[Any, Form(_entries, lambda value: as_numbers(value, "feedback", is_table=False).tolist(), _SOME)]
 NumberOrNumbers = Annotated[
@@ -98,7 +102,9 @@ NumberOrNumbers = Annotated[
 Moment = Annotated[Any, Form(_read_moment, _seconds, _MOMENT)]
 Length = Annotated[Any, Form(_read_moment, _length, _MOMENT)]
 Member = Annotated[Any, Form(read_json, lambda one: one if isinstance(one, str | dict) else plain_member(one), {})]
-Plain = Annotated[Any, Form(read_json, lambda label: as_json(plain_label(label), "the label"), {})]
+Plain = Annotated[
+    Any, Form(read_json, lambda label: as_json(plain_label(label), "the label of a decision without one"), {})
+]
 Seed = Annotated[int, _within(0, (1 << 64) - 1)]
 Place = Annotated[int, _within(0, 1 << 62)]
 Limit = Annotated[int, _within(0, MOST_ROWS)]
@@ -232,6 +238,7 @@ class Level(NamedTuple):
     level: Annotated[Number, "Confidence of the intervals."] = 0.95
     low: Annotated[Number, "The smallest that any label may be, for each unit of size."] = 0.0
     high: Annotated[Number, "The largest that any label may be, for each unit of size."] = 1.0
+    among: Annotated[str, "Decisions it is about: all, or those labelled by now."] = ALL
 
 
 class Last(NamedTuple):
@@ -241,9 +248,11 @@ class Last(NamedTuple):
 
 
 class Payloads(NamedTuple):
-    """What an export has of payloads."""
+    """What an export has of payloads, and of which tracked rounds."""
 
     payloads: Annotated[bool, "Payloads as they are instead of sizes."] = False
+    after: Annotated[Place, "Tracked rounds after this one."] = 0
+    limit: Annotated[Place | None, "At most so many."] = None
 
 
 class Resize(NamedTuple):
@@ -284,15 +293,24 @@ class Points(NamedTuple):
 
 
 class RowList(NamedTuple):
-    """Rows that have come out."""
+    """Rows of the outbox, and the ``after`` of the next page, if there may be one."""
 
     rows: list[Row]
+    next: list[int] | None
+
+
+class Advanced(NamedTuple):
+    """Rows that have come out; where there may be ``more``, ask again."""
+
+    rows: list[Row]
+    more: bool
 
 
 class IdList(NamedTuple):
-    """Ids of decisions whose windows have ended."""
+    """Ids of decisions whose windows have ended: the first ones, if there are more."""
 
     ids: list[Hashable]
+    more: bool
 
 
 class Released(NamedTuple):
@@ -332,6 +350,7 @@ class Export(NamedTuple):
     is_numbered: bool | None
     status: dict[str, Any]
     tracked: list[dict[str, Any]]
+    next: int | None = None
 
 
 # The table.
@@ -356,7 +375,8 @@ class Call(NamedTuple):
     """A verb: who has it, what it needs, what is asked and answered, and how the library's method is called.
 
     ``make`` gives the answer to what is asked; ``ask`` makes of the method's arguments what is asked, and ``give`` of
-    the answer what the method returns. The same call again has the same answer where it ``is_repeatable``.
+    the answer what the method returns. The same call again has the same answer where it ``is_repeatable``. Of answers
+    in pages ``following`` is the question for the next one, None after the last.
     """
 
     verb: str
@@ -372,6 +392,7 @@ class Call(NamedTuple):
     is_repeatable: Callable[[Any], bool] = lambda asked: False
     ask: Callable[..., Any] | None = None
     needs_body: bool = False  # though it only looks
+    following: Callable[[Any, Any], Any] | None = None
 
     @property
     def method(self) -> Literal["GET", "POST"]:
@@ -390,6 +411,38 @@ def make(opened: Any, call: Call, asked: Any) -> Any:
         assert call.many is not None
         return list(call.many.make(opened, asked))
     return call.make(opened, asked)
+
+
+def load_asked(call: Call, plain: Any) -> Any:
+    """Return what a JSON value asks: a row, or a list of them where it has several under their key."""
+    many = call.many
+    if many is None or type(plain) is not dict or many.key not in plain:
+        return load(call.asks, plain)
+    rows, shared = plain[many.key], {name: value for name, value in plain.items() if name != many.key}
+    if type(rows) is list and len(rows) > MOST_ROWS:
+        raise TooMany(many.key, f"has {len(rows):,} rows", remedy=f"at most {MOST_ROWS:,} are taken at once")
+    if many.has_bare_ids and type(rows) is list:
+        rows = [{**shared, "id": id} for id in rows]
+    elif shared:
+        raise ArgumentError(min(shared), f"is not known here, beside {many.key}", remedy="say it in each row")
+    asked: list[Any] = load(list[call.asks], rows, place=many.key)  # type: ignore[name-defined]
+    return asked
+
+
+def written_asked(call: Call, asked: Any) -> dict[str, Any]:
+    """Return the same as JSON."""
+    many = call.many
+    if many is None or not isinstance(asked, list):
+        return written(asked)
+    rows = [written(row) for row in asked]
+    if not many.has_bare_ids:
+        return {many.key: rows}
+    shared = {name: value for name, value in rows[0].items() if name != "id"} if rows else {}
+    return {many.key: [row["id"] for row in rows], **shared}
+
+
+class TooMany(ArgumentError):
+    """More rows than one call takes."""
 
 
 def column(rows: Sequence[Any], name: str) -> list[Any] | None:
@@ -423,7 +476,7 @@ def _listed(values: Any, count: int, what: str) -> list[Any]:
     listed = batches.as_list(values, "moments" if what == "at" else what)
     if len(listed) != count:
         word, rest = ("moments", ": give one for all, or one each") if what == "at" else (what, ": give one each")
-        raise ValueError(f"there are {count} {'events' if what == 'at' else 'rows'} and {len(listed)} {word}{rest}")
+        raise ValueError(f"there are {count} {'events' if what == 'at' else 'rounds'} and {len(listed)} {word}{rest}")
     return listed
 
 
@@ -451,13 +504,13 @@ def _label_many(join: Any, rows: list[LabelOf]) -> list[Outcome]:
 def _spread_labels(_: Any, ids: Any, labels: Any = None, *, keys: Any = None, at: Any = None) -> list[LabelOf]:
     names, values, marks, at = batches.labels_of(ids, labels, keys, at)
     rows: list[LabelOf] = _spread(LabelOf, names, label=values, key=marks, at=at)
-    return [_checked(row, row.label) for row in rows]
+    return [_as_sent("label", row, row.label) for row in rows]
 
 
-def _checked(row: Any, label: Any) -> Any:
-    """Return a row whose label can be sent: JSON has no such number, and the library's words are better."""
+def _as_sent(name: str, row: Any, label: Any) -> Any:
+    """Return a row with its label as JSON has it; JSON has no such numbers as the library refuses."""
     check_label(row.id, label)
-    return row
+    return row._replace(**{name: encoded(plain_label(label), f"the label of {row.id!r}")})
 
 
 def _finish_many(join: Any, rows: list[Finish]) -> list[Outcome]:
@@ -467,7 +520,7 @@ def _finish_many(join: Any, rows: list[Finish]) -> list[Outcome]:
 
 def _ask_finish(id: Any, missing: Any = UNSAID) -> Finish:
     asked = Finish(as_id(id), missing)
-    return asked if missing is UNSAID else _checked(asked, missing)
+    return asked if missing is UNSAID else _as_sent("missing", asked, missing)
 
 
 def _spread_finish(_: Any, ids: Any, missing: Any = UNSAID) -> list[Finish]:
@@ -548,6 +601,31 @@ def _page(opened: Any, page: Page) -> Tracked:
     return Tracked(shown, shown[-1].round if shown and len(waiting) > len(shown) else None)
 
 
+def _export(opened: Any, asked: Payloads) -> Export:
+    export = Export(**opened.export(**asked._asdict()))
+    is_part = asked.limit is not None and len(export.tracked) == asked.limit
+    return export._replace(next=export.tracked[-1]["round"] if is_part and export.tracked else None)
+
+
+def _due(ids: list[Hashable]) -> IdList:
+    return IdList(ids[:MOST_ROWS], len(ids) > MOST_ROWS)
+
+
+def _advance(join: Any, asked: Advance) -> Advanced:
+    rows = join.advance(asked.now, asked.limit)
+    return Advanced(rows, len(rows) == asked.limit)
+
+
+def _rows(join: Any, asked: RowsAfter) -> RowList:
+    rows, shards = join.rows(asked.after, asked.limit), len(join.lanes)
+    if not rows or len(rows) != asked.limit:
+        return RowList(rows, None)
+    # A shard has the numbers that leave its place as a rest, and each counts for itself.
+    last = {number % shards: number for number in row_numbers(asked.after, "after")}
+    last |= {row.number % shards: row.number for row in rows}
+    return RowList(rows, sorted(last.values()))
+
+
 def _ids_given(asked: Any) -> bool:
     """Return whether every row has an id: a number would be the next one."""
     return all(row.id is not None for row in (asked if isinstance(asked, list) else [asked]))
@@ -580,7 +658,7 @@ CALLS: tuple[Call, ...] = (
         "Hand over a label; the row with its weight comes out where one is due.",
         _first(_label_many), attrgetter("row"),
         many=Many("labels", "outcomes", "label_many", _label_many, _spread_labels),
-        ask=lambda _, id, label, **rest: _checked(LabelOf(as_id(id), label, **rest), label),
+        ask=lambda _, id, label, **rest: _as_sent("label", LabelOf(as_id(id), label, **rest), label),
     ),
     Call(
         "finish", (JOIN,), WRITE, Finish, Outcome,
@@ -591,18 +669,20 @@ CALLS: tuple[Call, ...] = (
     ),
     Call(
         "due", (JOIN,), READ, Now, IdList, "Tell the decisions whose windows have ended; advance ends them.",
-        lambda join, asked: IdList(join.due(asked.now)), attrgetter("ids"), is_look=True,
+        lambda join, asked: _due(join.due(asked.now)), attrgetter("ids"), is_look=True,
     ),
     Call(
-        "advance", (JOIN,), WRITE, Advance, RowList,
+        "advance", (JOIN,), WRITE, Advance, Advanced,
         "Let the rows of decisions come out whose windows have ended, with the missing label where none came.",
-        lambda join, asked: RowList(join.advance(asked.now, asked.limit)), attrgetter("rows"),
+        _advance, attrgetter("rows"),
+        following=lambda asked, answer: asked if answer.more else None,
     ),
     Call(
         "rows", (JOIN,), READ, RowsAfter, RowList,
         "Give the rows of the outbox by number: those given out and not acknowledged.",
-        lambda join, asked: RowList(join.rows(asked.after, asked.limit)), attrgetter("rows"), is_look=True,
+        _rows, attrgetter("rows"), is_look=True,
         ask=lambda _, after=None, limit=None: RowsAfter(row_numbers(after, "after") or None, limit),
+        following=lambda asked, answer: None if answer.next is None else asked._replace(after=answer.next),
     ),
     Call(
         "ack", (JOIN,), WRITE, Ack, Left,
@@ -613,7 +693,7 @@ CALLS: tuple[Call, ...] = (
     Call(
         "estimate", (JOIN,), READ, Level, Estimate,
         "Tell the mean label of all decisions with intervals that allow for what is awaited, and that of those seen.",
-        lambda join, asked: join.estimate(asked.level, low=asked.low, high=asked.high), is_look=True,
+        lambda join, asked: join.estimate(**asked._asdict()), is_look=True,
     ),
     Call(
         "resize", (JOIN,), ADMIN, Resize, Released,
@@ -669,11 +749,13 @@ CALLS: tuple[Call, ...] = (
     Call(
         "tracked", _BOTH, READ, Page, Tracked,
         "Tell who waits, and what it would weigh if it were answered now, oldest first.",
-        _page, attrgetter("tracked"), is_look=True,
+        _page, attrgetter("tracked"), is_look=True, ask=lambda _: Page(),
+        following=lambda asked, answer: None if answer.next is None else asked._replace(after=answer.next),
     ),
     Call(
         "export", _BOTH, READ, Payloads, Export, "Give configuration, status and the tracked rounds with their ids.",
-        lambda opened, asked: Export(**opened.export(payloads=asked.payloads)), Export._asdict, is_look=True,
+        _export, lambda export: {name: part for name, part in export._asdict().items() if name != "next"}, is_look=True,
+        following=lambda asked, answer: None if answer.next is None else asked._replace(after=answer.next),
     ),
 )
 # fmt: on

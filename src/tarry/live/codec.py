@@ -61,15 +61,16 @@ class _Brief(str):
     __repr__ = str.__str__
 
 
-def load(kind: Any, plain: Any, *, within: str = "the body", is_strict: bool = True) -> Any:
-    """Return the value of JSON; raise ArgumentError that names the part which is wrong.
+def load(kind: Any, plain: Any, *, place: str = "", is_strict: bool = True) -> Any:
+    """Return the value of JSON; raise ArgumentError that names the part which is wrong, from its ``place`` on.
 
     Strictly, an object may have known fields only. Otherwise others are left out, as later versions may add some.
     """
     try:
         return _reader(kind, is_strict)(plain)
     except Unfit as error:
-        place = ".".join(map(str, reversed(error.path))) or within
+        path = [*([place] if place else []), *map(str, reversed(error.path))]
+        place = ".".join(path) or "the body"
         value = error.value if error.value is ... else _Brief(brief(error.value))
         raise ArgumentError(place, error.problem, value, error.remedy) from None
 
@@ -420,7 +421,7 @@ def object_schema(kind: Any, *, is_strict: bool) -> Schema:
     properties = {}
     for name, field in fields_of(kind).items():
         properties[name] = field.form.schema | ({"description": field.about} if field.about else {})
-        if isinstance(field.default, (str, int, float)):
+        if is_strict and isinstance(field.default, (str, int, float)):
             properties[name] |= {"default": field.default}
     needed = [name for name, field in fields_of(kind).items() if field.default is ...]
     schema = {"type": "object", "properties": properties, "description": (kind.__doc__ or "").partition("\n")[0]}

@@ -388,12 +388,16 @@ class ShardedJoin(LabelJoin):
             told["last"] = [{"shard": k, **line} for k, part in enumerate(parts) for line in part["last"]]
         return told
 
-    def export(self, *, payloads: bool = False) -> dict[str, Any]:
+    def export(self, *, payloads: bool = False, after: int = 0, limit: int | None = None) -> dict[str, Any]:
+        if after or limit == 0:  # rounds of several shards have the same numbers, so all of them come at once
+            return self.export(payloads=payloads) | {"tracked": []}
         parts = self._all([partial(shard.export, payloads=payloads) for shard in self._shards])
         status = self.status()._asdict().items()
+        configuration = json.loads(encode(self._register.read()))
+        del configuration["seed"]
         return {
             "version": __version__,
-            "configuration": json.loads(encode(self._register.read())),
+            "configuration": configuration,
             "is_numbered": False,
             "status": {name: part._asdict() if hasattr(part, "_asdict") else part for name, part in status},
             "tracked": [{"shard": k, **one} for k, part in enumerate(parts) for one in part["tracked"]],

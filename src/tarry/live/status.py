@@ -391,15 +391,18 @@ def tracked_of(tracker: Tracker) -> list[Waiting]:
     return waiting
 
 
-def export_of(tracker: Tracker, payloads: bool) -> dict[str, Any]:
-    """Return configuration, status and tracked rounds."""
+def export_of(tracker: Tracker, payloads: bool, after: int = 0, limit: int | None = None) -> dict[str, Any]:
+    """Return configuration without its seed, status, and tracked rounds after one of them, at most so many."""
     status = status_of(tracker)._asdict().items()
+    configuration = json.loads(encode(tracker.configuration))
+    del configuration["seed"]
+    tracked = [t for t in sorted(tracker.tracked) if t > after][:limit]
     return {
         "version": __version__,
-        "configuration": json.loads(encode(tracker.configuration)),
+        "configuration": configuration,
         "is_numbered": tracker.is_numbered,
         "status": {name: part._asdict() if hasattr(part, "_asdict") else part for name, part in status},
-        "tracked": [_kept(tracker, t, payloads) for t in sorted(tracker.tracked)],
+        "tracked": [_kept(tracker, t, payloads) for t in tracked],
     }
 
 

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from tarry.service.metrics import Metrics
-from tarry.service.problems import MEDIA, Refusal, as_refusal, body_of
+from tarry.service.problems import COME_AGAIN, MEDIA, Refusal, as_refusal
 from tarry.service.settings import Settings
 from tarry.service.tokens import Token, Tokens
 
@@ -23,7 +23,7 @@ Send = Callable[[Message], Awaitable[None]]
 _logger = logging.getLogger("tarry.service.access")
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 # Pages that need no token, and show nothing of what is kept: the console asks for one.
-_OPEN = re.compile(r"/(healthz|readyz|v1/openapi\.json|favicon\.ico|console(/.*)?)?")
+_OPEN = re.compile(r"/(healthz|readyz|(v1/)?openapi\.json|docs|favicon\.ico|console(/.*)?)?")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -55,59 +55,68 @@ _NOBODY = Token("nobody", b"", "read", frozenset())
 class Guard:
     """Middleware around the whole application, without a task or a copy of its own."""
 
-    def __init__(self, app: Any, settings: Settings, tokens: Tokens, metrics: Metrics) -> None:
-        self.app, self._settings, self._tokens, self._metrics = app, settings, tokens, metrics
+    def __init__(self, api: Any, pages: Any, settings: Settings, tokens: Tokens, metrics: Metrics) -> None:
+        self._api, self._pages, self._settings, self._tokens, self._metrics = api, pages, settings, tokens, metrics
         self._allowances: dict[str, tuple[float, float]] = {}
         self._mark, self._numbers = secrets.token_hex(4), count()  # of requests that come without an id
-        self.is_draining, self._held = False, 0  # and bytes of bodies
+        self.is_draining, self._held, self._open = False, 0, 0  # bytes of bodies, and requests
         self._extra = [*_HEADERS, *([_HSTS] if settings.certificate is not None else [])]
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
+            await self._pages(scope, receive, send)
             return
         began = time.perf_counter()
         given = dict(scope["headers"])  # of a header that comes twice, the last
         asked = given.get(b"x-request-id", b"")
         id = asked.decode() if _ID.fullmatch(asked) else f"{self._mark}{next(self._numbers):08x}"
-        status, path, taken = 500, scope["path"], [0]
-        is_api = path.startswith("/v1/")
+        status, has_begun, path, taken = 500, False, scope["path"], [0]
+        is_api = path.startswith("/v1/") and path != "/v1/openapi.json"
 
         async def sent(message: Message) -> None:
-            nonlocal status
+            nonlocal status, has_begun
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, has_begun = message["status"], True
                 message["headers"] = [*message.get("headers", ()), (b"x-request-id", id.encode()), *self._extra]
                 if is_api:
                     message["headers"].append(_NO_STORE)
-            await send(message)
+            if message.get("more_body"):
+                async with asyncio.timeout(self._settings.patience):  # for whoever does not read
+                    await send(message)
+            else:
+                await send(message)
 
+        self._open += 1
         try:
-            scope["tarry"] = State(id, self._admitted(path, given))
-            await self.app(scope, self._limited(receive, taken), sent)
-        except Refusal as refused:
-            await self._refuse(refused, id, sent)
+            scope["tarry"] = State(id, self._admitted(scope, path, given))
+            await (self._api if is_api else self._pages)(scope, self._limited(receive, taken), sent)
         except asyncio.CancelledError:  # the time for calls under way is over, but their writing goes on
-            if status != 500:
+            if has_begun:
                 raise
             late = {"retry-after": "2", "connection": "close"}
             said = "this server has ended before it could answer, and whether this call is stored is unknown"
             await self._refuse(Refusal(503, said, late, is_stored="unknown"), id, sent)
-        except Exception:
-            logging.getLogger("tarry.service").exception("a request failed", extra={"request_id": id})
-            if status == 500:  # nothing was sent yet
-                await self._refuse(Refusal(500, "this is a defect of the server; its log says more"), id, sent)
+        except TimeoutError:
+            _logger.info("an answer was not read in time", extra={"facts": {"request_id": id}})
+            raise
+        except Exception as error:
+            refused = as_refusal(error)
+            if not has_begun:
+                await self._refuse(refused, id, sent)
         finally:
+            self._open -= 1
             self._held -= taken[0]
-            took, route = time.perf_counter() - began, scope.get("route")
-            self._metrics.observe(getattr(route, "path_format", None) or "other", scope["method"], status, took)
+            took = time.perf_counter() - began
+            self._metrics.observe(_route(scope), scope["method"], status, took)
             if self._settings.access_log:
                 _log(scope, id, status, took)
 
-    def _admitted(self, path: str, given: dict[bytes, bytes]) -> Token:
+    def _admitted(self, scope: Message, path: str, given: dict[bytes, bytes]) -> Token:
         """Return the token of a request; raise Refusal where it may not come in."""
         if self.is_draining:
             raise Refusal(503, "this server is ending: come again", {"retry-after": "2", "connection": "close"})
+        if scope["http_version"] == "1.1" and sum(name == b"host" for name, _ in scope["headers"]) != 1:
+            raise Refusal(400, "a request of HTTP/1.1 has one header Host: see RFC 9112", {"connection": "close"})
         if _OPEN.fullmatch(path):
             return _NOBODY
         length = given.get(b"content-length", b"0")
@@ -122,12 +131,10 @@ class Guard:
             raise Refusal(401, f"there is no token, or it is not known: {way}", {"www-authenticate": "Bearer"})
         if self._settings.rate:
             self._spend(token)
+        if self._open > self._settings.connections:
+            detail = f"{self._open - 1} requests are being answered already: come again"
+            raise Refusal(503, detail, COME_AGAIN)
         return token
-
-    def still_permits(self, token: Token, scope: str, name: str) -> bool:
-        """Return whether a token, as it is in the file now, grants a scope for a name."""
-        now = self._tokens.again(token)
-        return now is not None and now.allows(scope, name)
 
     def _too_large(self) -> Refusal:
         limit = f"a body has at most {self._settings.max_body} bytes: make several requests"
@@ -162,11 +169,17 @@ class Guard:
         return received
 
     async def _refuse(self, refused: Refusal, id: str, send: Send) -> None:
-        body = body_of(refused.status, refused.detail, **refused.parts, request_id=id)
-        headers = {"content-type": MEDIA, "content-length": str(len(body)), **(refused.headers or {})}
+        body = refused.body(id)
+        headers = {"content-type": MEDIA, "content-length": str(len(body)), **refused.headers}
         listed = [(name.encode(), value.encode()) for name, value in headers.items()]
-        await send({"type": "http.response.start", "status": as_refusal(refused).status, "headers": listed})
+        await send({"type": "http.response.start", "status": refused.status, "headers": listed})
         await send({"type": "http.response.body", "body": body})
+
+
+def _route(scope: Message) -> str:
+    """Return the address of a request without the name in it; that of pages is one of few."""
+    route = scope.get("route")
+    return route if isinstance(route, str) else getattr(route, "path", None) or "other"
 
 
 def _log(scope: Message, id: str, status: int, took: float) -> None:

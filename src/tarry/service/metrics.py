@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from math import nan
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -95,11 +96,15 @@ class _Objects(CollectorRegistry):
                 "tracked": status["tracked"],
                 "capacity": float("inf") if capacity is None else capacity,
                 "pending": status["pending"],
-                "weight_mean": weights.mean,
-                "weight_max": weights.max,
-                "effective_sample_size": weights.effective_sample_size,
+                "weight_mean": _figure(weights["mean"]),
+                "weight_max": _figure(weights["max"]),
+                "effective_sample_size": _figure(weights["effective_sample_size"]),
                 "warnings": len(status["warnings"]),
             }
             for name, figure in figures.items():
                 families[name].add_metric(key, figure)
         yield from (readable, rounds, labels, answers, fates, *families.values())
+
+
+def _figure(number: float | None) -> float:
+    return nan if number is None else number

@@ -1,83 +1,54 @@
-"""Routes of the planner and the explorer: bounded work in a thread, one at a time."""
+"""How many slots are enough for a log that a request brings: bounded work, for a thread."""
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, NamedTuple
 
-from fastapi import Request
-from fastapi.responses import Response
-
-from tarry.planning.explore import Exploration, explore, labels_of
-from tarry.planning.plan import Plan
-from tarry.planning.sources import model_delays, plan_log
-from tarry.service import answers, bodies
+from tarry.live.calls import Moment, Number
+from tarry.planning.sources import plan_log
 from tarry.service.problems import Refusal
-from tarry.service.routing import WRITING, answer, needs, router_of
-from tarry.service.tokens import READ
 
-T = TypeVar("T")
-planner = router_of("/v1", "planning")
 MOST_EVENTS = 200_000  # decisions of a log
-_FEW_WAITING = 4  # requests; others are asked to come again
+_MOST_SCHEDULERS = 12
 
 
-@planner.post("/plan", response_model=answers.Plan, responses=WRITING, openapi_extra=needs(READ, own=True))
-async def plan(request: Request, body: bodies.PlanRequest) -> Response:
-    """Find how many slots are enough for a log of decisions and feedback."""
-    made = await _alone(request, partial(_plan, body))
-    return answer(made.to_dict())
+class PlanRequest(NamedTuple):
+    """A log of two time stamps, as CSV or as two lists; the rest as in ``tarry plan``."""
+
+    csv: Annotated[str | None, "A CSV file with a header."] = None
+    decided_at: Annotated[list[Moment] | None, "Times of decisions, instead of a file."] = None
+    feedback_at: Annotated[list[Moment | None] | None, "Times of feedback, null where none came."] = None
+    decided: Annotated[str | None, "The column of decisions (default: a usual name)."] = None
+    feedback: Annotated[str | None, "The column of feedback."] = None
+    missing: Annotated[str, "What an empty feedback time means: refuse, drop, end or window."] = "end"
+    window: Annotated[Number | None, "Days, with missing = window."] = None
+    target: Annotated[Number, "Effective sample size wanted, as a share of all labels."] = 0.5
+    schedulers: Annotated[list[str] | None, "Those compared (default: as tarry plan)."] = None
+    precision: Annotated[Number, "Relative error of second moments, at least 0.01; less takes longer."] = 0.05
 
 
-@planner.post("/explore", response_model=answers.Exploration, responses=WRITING, openapi_extra=needs(READ, own=True))
-async def explore_stream(request: Request, body: bodies.ExploreRequest) -> Response:
-    """Try one stream of late labels under several policies: what each would estimate, its bias and its spread."""
-    return answer(await _alone(request, partial(_explore, body)))
-
-
-async def _alone(request: Request, work: Callable[[], T]) -> T:
-    """Return what a function returns, in a thread, when those before it are done."""
-    state = request.app.state
-    if state.planning >= _FEW_WAITING:
-        raise Refusal(503, "others are planning already: come again", {"retry-after": "5"})
-    state.planning += 1
-    try:
-        async with state.one_plan:
-            return await asyncio.to_thread(work)
-    finally:
-        state.planning -= 1
-
-
-def _explore(body: bodies.ExploreRequest) -> Exploration:
-    parameters: dict[str, Any] = body.parameters
-
-    def draw(number: int) -> Any:
-        delays = model_delays(body.law, horizon=body.horizon, rng=body.seed + number, **parameters)
-        return delays, labels_of(delays, body.lean, body.seed + number)
-
-    chosen: dict[str, Any] = {"policies": body.policies, "patience": body.patience, "streams": body.streams}
-    return explore(draw, capacity=body.capacity, **chosen)
-
-
-def _plan(body: bodies.PlanRequest) -> Plan:
-    options = body.model_dump(include={"decided", "feedback", "missing", "window", "target", "schedulers", "precision"})
+def plan(asked: PlanRequest) -> Any:
+    """Return the plan for a log; raise Refusal about one that is too large or makes no sense."""
+    if not 0.01 <= asked.precision <= 1:
+        raise Refusal(422, f"precision must lie between 0.01 and 1, got {asked.precision}", name="precision")
+    if len(asked.schedulers or ()) > _MOST_SCHEDULERS:
+        raise Refusal(422, f"schedulers: at most {_MOST_SCHEDULERS} are compared here", name="schedulers")
+    options = {name: part for name, part in asked._asdict().items() if name not in ("csv", "decided_at", "feedback_at")}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.csv"
-        if body.csv is not None and body.decided_at is None and body.feedback_at is None:
-            path.write_text(body.csv, encoding="utf-8")
-        elif body.csv is None and body.decided_at is not None and body.feedback_at is not None:
-            _write_lists(path, body.decided_at, body.feedback_at)
+        if asked.csv is not None and asked.decided_at is None and asked.feedback_at is None:
+            path.write_text(asked.csv, encoding="utf-8")
+        elif asked.csv is None and asked.decided_at is not None and asked.feedback_at is not None:
+            _write_lists(path, asked.decided_at, asked.feedback_at)
         else:
             raise Refusal(422, "give a log as csv, or as decided_at and feedback_at: one of the two")
         with path.open("rb") as file:
             if sum(1 for _ in file) > MOST_EVENTS + 1:
                 raise Refusal(413, f"a log has at most {MOST_EVENTS:,} decisions here: use tarry plan")
         try:
-            return plan_log(path, **options, seeds=4)
+            return plan_log(path, **options, seeds=4).to_dict()
         except ValueError as error:
             raise Refusal(422, str(error).replace(str(path), "the log")) from None
 

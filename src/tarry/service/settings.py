@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tarry.live.stores import POWER
-from tarry.service.problems import as_refusal
+from tarry.live.values import brief
 
 PREFIX = "TARRY_SERVE_"
 
@@ -34,8 +34,10 @@ class Settings(BaseModel):
     proxies: tuple[str, ...] = Field((), description="Addresses of proxies whose X-Forwarded headers are believed.")
     max_body: int = Field(8 << 20, ge=1024, description="Bytes of a request's body.")
     rate: float = Field(0.0, ge=0, description="Requests a second for each token and process (0: no limit).")
-    connections: int = Field(1024, ge=1, description="Connections at once for each process.")
-    patience: float = Field(30.0, gt=0, description="Seconds that a request may take to arrive.")
+    connections: int = Field(1024, ge=1, description="Requests that are answered at once, for each process.")
+    patience: float = Field(
+        30.0, gt=0, description="Seconds for a body to arrive, and for each part of an answer to be read."
+    )
     drain: int = Field(20, ge=0, description="Seconds that calls under way are waited for at the end.")
     grouping: bool = Field(True, description="Whether calls that wait are written with one commit.")
     access_log: bool = Field(False, description="Write a line for every request.")
@@ -77,7 +79,9 @@ def settle(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ
     try:
         settings = Settings(**said)
     except ValidationError as error:
-        raise ValueError(f"setting {as_refusal(error).detail}") from None
+        first = error.errors(include_url=False, include_context=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"setting {place}: {first['msg']}, got {brief(first['input'])}") from None
     _check(settings)
     return settings
 

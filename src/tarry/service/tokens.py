@@ -12,6 +12,8 @@ import os
 import re
 import secrets
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
@@ -19,8 +21,13 @@ from typing import Any, NamedTuple
 
 from tarry.checks import as_choice
 from tarry.errors import ArgumentError
+from tarry.live.calls import SCOPES, WRITE
 
-READ, WRITE, ADMIN = SCOPES = ("read", "write", "admin")  # each allows what those before it allow
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
+
 _logger = logging.getLogger("tarry.service")
 _PREFIX = "tarry_"
 _AGAIN = 1.0  # seconds between two looks at the file
@@ -66,11 +73,6 @@ class Tokens:
             if hmac.compare_digest(token.digest, wanted):
                 found = token
         return found
-
-    def again(self, token: Token) -> Token | None:
-        """Return what a token that was found once is now, whose scope may be another; None if it was removed."""
-        self._read()
-        return next((one for one in self._tokens if one.digest == token.digest), None)
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -128,21 +130,32 @@ def add_token(path: Path, name: str, scope: str | None = None, only: list[str] |
     if not _NAME.fullmatch(name):
         raise ArgumentError("name", "must be 1 to 64 letters, digits, dots, strokes or underscores", name)
     text = f"{_PREFIX}{secrets.token_urlsafe(32)}"
-    known = {one.name: one for one in read_tokens(path)}
-    before = known.pop(name, Token(name, b"", WRITE, None))
-    allowed = before.scope if scope is None else as_choice(scope, "scope", SCOPES)
-    new = Token(name, digest_of(text), allowed, frozenset(only) if only else before.only)
-    _write(path, (*known.values(), new))
+    with _locked(path):
+        known = {token.name: token for token in read_tokens(path)}
+        before = known.pop(name, Token(name, b"", WRITE, None))
+        allowed = before.scope if scope is None else as_choice(scope, "scope", SCOPES)
+        new = Token(name, digest_of(text), allowed, frozenset(only) if only else before.only)
+        _write(path, (*known.values(), new))
     return text
 
 
 def remove_token(path: Path, name: str) -> None:
     """Take a token out of a file; raise ValueError if there is none of this name."""
-    tokens = read_tokens(path)
-    if all(one.name != name for one in tokens):
-        known = ", ".join(one.name for one in tokens) or "none"
-        raise ValueError(f"{path} has no token {name!r}, only {known}")
-    _write(path, tuple(one for one in tokens if one.name != name))
+    with _locked(path):
+        tokens = read_tokens(path)
+        if all(token.name != name for token in tokens):
+            known = ", ".join(token.name for token in tokens) or "none"
+            raise ValueError(f"{path} has no token {name!r}, only {known}")
+        _write(path, tuple(token for token in tokens if token.name != name))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Keep other processes from changing a file of tokens between reading and writing it."""
+    with path.with_name(f"{path.name}.lock").open("a") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # let go of when the file is closed
+        yield
 
 
 def _write(path: Path, tokens: tuple[Token, ...]) -> None:

@@ -1,6 +1,5 @@
 // Routes by the part of the address behind #, the overview, and the question for a token.
 import { count, decimal, element, json, percent, Refused, say, table, token } from "./page.js";
-import { showExplorer } from "./explore.js";
 import { showObject } from "./object.js";
 import { showPlanner } from "./plan.js";
 
@@ -10,9 +9,8 @@ let leaving = new AbortController();
 
 const ROUTES = [
   [/^#\/(?:\?.*)?$/, "Overview", showOverview],
-  [/^#\/(joins|sessions)\/([^/?]+)$/, null, (place, signal, kind, name) => showObject(place, signal, kind, decodeURIComponent(name))],
+  [/^#\/(joins|sessions)\/([^/?]+)$/, null, (place, signal, kind, name) => showObject(place, signal, kind, decoded(name))],
   [/^#\/plan$/, "Planner", showPlanner],
-  [/^#\/explore(?:\?(.*))?$/, "Explorer", showExplorer],
 ];
 
 async function route() {
@@ -29,7 +27,7 @@ async function route() {
   for (const [pattern, title, show] of ROUTES) {
     const found = address.match(pattern);
     if (!found) continue;
-    document.title = title ? `${title} · Tarry` : `${decodeURIComponent(found[2])} · Tarry`;
+    document.title = title ? `${title} · Tarry` : `${decoded(found[2])} · Tarry`;
     main.replaceChildren();
     say("");
     try {
@@ -40,6 +38,11 @@ async function route() {
     return;
   }
   location.hash = "#/";
+}
+
+/** The name in an address; what is no encoding stands for itself, and nothing is called so. */
+function decoded(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
 }
 
 function refuse(error) {
@@ -67,8 +70,8 @@ async function showOverview(place, signal) {
   const refresh = async () => {
     for (const kind of ["joins", "sessions"]) {
       const items = [];
-      for (let after = 0; after !== null;) {
-        const listed = await json(`/v1/${kind}?after=${after}`, { signal });
+      for (let after = ""; after !== null;) {
+        const listed = await json(`/v1/${kind}${after && `?after=${encodeURIComponent(after)}`}`, { signal });
         items.push(...listed.items);
         after = items.length >= 1000 ? null : listed.next;
       }
@@ -94,7 +97,7 @@ function copying(text) {
 }
 
 function nothing(kind) {
-  const command = kind === "joins" ? `curl -H "Authorization: Bearer $T" -d '{"capacity": 64}' ${location.origin}/v1/joins/clicks` : `curl -H "Authorization: Bearer $T" -d '{"dimension": 2, "rate": 0.5, "capacity": 8}' ${location.origin}/v1/sessions/main`;
+  const command = kind === "joins" ? `curl -H "Authorization: Bearer $T" -d '{"capacity": 64}' ${location.origin}/v1/joins/clicks` : `curl -H "Authorization: Bearer $T" -d '{"domain": {"type": "Ball", "dimension": 2}, "player": {"learner": {"type": "DWFTRL", "rate": 0.5}}, "capacity": 8}' ${location.origin}/v1/sessions/main`;
   return element("div", {}, element("p", { class: "quiet" }, `There are no ${kind} yet. One is made so:`), element("pre", { class: "command" }, command), ...(navigator.clipboard ? [copying(command)] : []));  // browsers have one on safe addresses only
 }
 

@@ -1,10 +1,11 @@
-// A join or session as it lives: slots, weights, estimate, fates, warnings, and the tracking set as a timeline.
+// A join or session as it lives, by two questions a second: slots, weights, estimate, fates, warnings, and who waits.
 import { draw, onTurn } from "./charts.js";
-import { card, count, decimal, element, figures, idText, json, listen, percent, say, table } from "./page.js";
+import { card, count, decimal, element, figures, idText, json, percent, Refused, say, table } from "./page.js";
 
 const KEPT = 400; // arrivals, estimates and stays that charts show
 const LANES = 40; // stays of the timeline
 const MOST_SQUARES = 256; // slots that are drawn one by one
+const PAUSE = 1000; // milliseconds between two looks
 
 export async function showObject(place, signal, kind, name) {
   const path = `/v1/${kind}/${encodeURIComponent(name)}`;
@@ -16,7 +17,7 @@ export async function showObject(place, signal, kind, name) {
   const slots = card("Slots", parts.slots);
   for (const part of [slots, stays]) part.classList.add("wide");
   place.append(element("h1", {}, name), warnings, parts.numbers, element("div", { class: "grid" }, slots,
-    isJoin ? card("Mean label", parts.estimate) : null, card("Weights of arrivals", parts.weights), stays, card("What became of them", parts.fates), card("Last calls", parts.events)));
+    isJoin ? card("Mean label", parts.estimate) : null, card("Weights of arrivals", parts.weights), stays, card("What became of them", parts.fates), card("Last seen", parts.events)));
   place.focus();
 
   const known = { arrivals: [], means: [], stays: new Map(), calls: [] };
@@ -57,23 +58,25 @@ export async function showObject(place, signal, kind, name) {
       if (known.means.length > KEPT) known.means.shift();
     }
   };
-  const waiting = await json(`${path}/tracked`, { signal });
-  for (const one of waiting.tracked) known.stays.set(idText(one.id), { id: idText(one.id), from: (one.since ?? Date.now() / 1000) * 1000, until: null, end: "waits", weight: one.weight });
   showStatus();
   await drawAll();
   onTurn(() => drawAll(), signal);
 
-  const takeIn = ({ events, left_out: leftOut }) => {
-    for (const event of events) {
-      const id = idText(event.id), at = 1000 * event.at, stay = known.stays.get(id);
-      if (event.what === "decided" && event.tracked && !stay) known.stays.set(id, { id, from: at, until: null, end: "waits", weight: 1 });
-      if (event.what === "released" && stay) Object.assign(stay, { until: at, end: "given up" });
-      if (["labelled", "told"].includes(event.what) && (event.weight || event.answer === "used")) {
-        if (event.weight) known.arrivals.push({ at, weight: event.weight, id });
-        if (stay) Object.assign(stay, { until: at, end: "feedback", weight: event.weight || stay.weight });
+  const takeIn = (tracked, fates) => {
+    const at = Date.now();
+    for (const { id: key, weight } of tracked) {
+      const id = idText(key), stay = known.stays.get(id);
+      if (stay) stay.weight = weight;
+      else {
+        known.stays.set(id, { id, key, from: at, until: null, end: "waits", weight });
+        known.calls.unshift({ id, what: "waits", weight });
       }
-      if (event.what === "expired" && stay) Object.assign(stay, { until: at, end: "given up" });
-      known.calls.unshift(event);
+    }
+    for (const { id: key, fate } of fates) {
+      const stay = known.stays.get(idText(key)), isUsed = fate === "used";
+      Object.assign(stay, { until: at, end: isUsed ? "feedback" : "given up" });
+      if (isUsed) known.arrivals.push({ at, weight: stay.weight, id: stay.id });
+      known.calls.unshift({ id: stay.id, what: fate, weight: isUsed ? stay.weight : null });
     }
     known.arrivals.splice(0, Math.max(0, known.arrivals.length - KEPT));
     known.calls.length = Math.min(known.calls.length, 12);
@@ -81,14 +84,29 @@ export async function showObject(place, signal, kind, name) {
       if (known.stays.size <= KEPT) break;
       if (stay.until !== null) known.stays.delete(id);
     }
-    const rows = known.calls.map((event) => [idText(event.id), event.what, event.what === "decided" ? (event.tracked ? "tracked" : "not tracked") : event.answer ?? "", event.weight ? decimal(event.weight) : ""]);
-    parts.events.replaceChildren(table(leftOut ? `Newest first; ${count(leftOut)} more at once are not shown` : "Newest first", [["Id"], ["Call"], ["Answer"], ["Weight", "number"]], rows));
+    const rows = known.calls.map(({ id, what, weight }) => [id, what, weight ? decimal(weight) : ""]);
+    parts.events.replaceChildren(table("Newest first", [["Id"], ["What became of it"], ["Weight", "number"]], rows));
   };
-  await listen(`/v1/events?${isJoin ? "join" : "session"}=${encodeURIComponent(name)}`, (what, data) => {
-    if (what === "status") { status = data; showStatus(); } else takeIn(data);
+  const look = async () => {
+    const [now, { tracked }] = await Promise.all([json(`${path}/status`, { signal }), json(`${path}/tracked?limit=${KEPT}`, { signal })]);
+    const held = new Set(tracked.map(({ id }) => idText(id)));
+    const ids = [...known.stays.values()].filter((stay) => stay.until === null && !held.has(stay.id)).map((stay) => stay.key);
+    const { fates } = ids.length ? await json(`${path}/fate`, { method: "POST", body: { ids }, signal }) : { fates: [] };
+    status = now;
+    takeIn(tracked, fates);
+    showStatus();
     say(`Live. ${count(status.rounds)} begun, ${count(status.fates.used)} used.`);
     refresh();
-  }, signal);
+  };
+  while (!signal.aborted) {
+    try {
+      if (!document.hidden) await look();
+    } catch (error) {
+      if (signal.aborted || (error instanceof Refused && error.status < 500 && error.status !== 429)) throw error;
+      say("The connection is lost; trying again.");
+    }
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
 }
 
 function squares(status) {

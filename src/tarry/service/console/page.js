@@ -1,4 +1,4 @@
-// What all views share: elements, numbers, requests with a token, and a stream of events.
+// What all views share: elements, numbers and requests with a token.
 
 /** Make an element. Texts are always set as text, so nothing a caller wrote is read as markup. */
 export function element(name, attributes = {}, ...children) {
@@ -43,32 +43,6 @@ export async function request(path, { method = "GET", body, signal } = {}) {
 }
 
 export const json = async (path, options) => (await request(path, options)).json();
-
-/** Call `heard(name, data)` for every server-sent event until the signal ends it; connect again after a loss. */
-export async function listen(path, heard, signal) {
-  for (let wait = 500; !signal.aborted; wait = Math.min(2 * wait, 10000)) {
-    try {
-      const reader = (await request(path, { signal })).body.pipeThrough(new TextDecoderStream()).getReader();
-      for (let rest = ""; ;) {
-        const { value, done } = await reader.read();
-        if (done) break;
-        wait = 500;
-        const parts = (rest + value).split("\n\n");
-        rest = parts.pop();
-        for (const part of parts) {
-          const lines = part.split("\n");
-          const name = lines.find((line) => line.startsWith("event: "))?.slice(7);
-          const data = lines.filter((line) => line.startsWith("data: ")).map((line) => line.slice(6)).join("\n");
-          if (name && data) heard(name, JSON.parse(data));
-        }
-      }
-    } catch (error) {
-      if (signal.aborted || (error instanceof Refused && error.status < 500)) throw error;
-      say("The connection is lost; trying again.");
-    }
-    await new Promise((resolve) => setTimeout(resolve, wait));
-  }
-}
 
 export function table(caption, columns, rows) {
   const head = element("tr", {}, columns.map(([title, kind]) => element("th", { scope: "col", class: kind === "number" ? "number" : null }, title)));
