@@ -159,3 +159,34 @@ def test_the_held_weight_is_summed(delay):
     assert abs(record.total_held.mean() - delays.total_delay) <= 4 * error + 1e-9
     other = tarry.simulate(game, tarry.Player(tarry.learners.DWFTRL(game.domain, 0.1), tarry.schedulers.Priority()))
     assert np.isnan(other.total_held).all()
+
+
+BALL = tarry.domains.Ball(1)
+PLAIN = tarry.learners.DWFTRL(BALL, rate=0.1)
+TAKES = "a WeightedGame takes a bare learner, since all feedback arrives with the game's weights"
+
+
+@pytest.mark.parametrize(
+    ("player", "remedy"),
+    [
+        (tarry.Player(PLAIN, tarry.schedulers.DropNewest(), tarry.Doubling()), "give its learner alone"),
+        (tarry.Player(PLAIN), "give its learner alone"),
+        (
+            tarry.Player(
+                tarry.learners.DWFTRL(BALL, rate=tarry.rates.DoublingRate(2.0, 1.0)), epochs=tarry.Doubling("total")
+            ),
+            "give its learner alone",
+        ),
+        (
+            tarry.learners.DWFTRL(BALL, rate=tarry.rates.DoublingRate(2.0, 1.0)),
+            "DoublingRate follows restarts: use a rule that follows none",
+        ),
+    ],
+)
+def test_only_a_bare_learner_is_taken(player, remedy):
+    game = tarry.WeightedGame(
+        BALL, tarry.losses.Linear(np.ones((9, 1))), tarry.delays.fixed(horizon=9, delay=2), np.ones(9)
+    )
+    assert tarry.simulate(game, PLAIN).weighted_regret.size == 1
+    with pytest.raises(TypeError, match=f"{TAKES}.*{remedy}"):
+        tarry.simulate(game, player)

@@ -14,7 +14,7 @@ from tarry.delays.base import delay
 from tarry.delays.base import react as react_delays
 from tarry.domains import Simplex, project
 from tarry.errors import MemberError, NotGranted
-from tarry.game.problem import Game, WeightedGame, check_capacity
+from tarry.game.problem import BARE, Game, WeightedGame, check_capacity
 from tarry.game.rounds import CLAIRVOYANT, COUNTED, HELD, INFORMATION, NON, UNCOUNTED, Setting
 from tarry.kernel.blame import failing
 from tarry.learners.base import Learner, absorb, restart, rules_of
@@ -66,9 +66,8 @@ def check_player(game: Game | WeightedGame, player: Any) -> Player:
     if not isinstance(game, (Game, WeightedGame)):
         raise TypeError(f"game must be a Game or a WeightedGame, got {type(game).__name__}")
     given = player(game) if callable(player) else player
-    if isinstance(game, WeightedGame):  # not by way of a player with another scheduler, which may refuse the learner
-        learner = given if isinstance(given, Learner) else as_player(given).learner
-        chosen = Player(learner, Given(np.asarray(game.weights)))
+    if isinstance(game, WeightedGame):
+        chosen = Player(_bare(given), Given(np.asarray(game.weights)))
     else:
         chosen = as_player(given)
     rules = {name: getattr(game, name) for name in ("feedback", "capacity", "information", "preemption", "queries")}
@@ -88,6 +87,18 @@ def check_player(game: Game | WeightedGame, player: Any) -> Player:
         )
     learner.check_horizon(game.horizon)
     check_verbs(chosen, game.losses, game.delays)
+    return chosen
+
+
+def _bare(chosen: Any) -> Any:
+    """Return the learner of a weighted game; raise TypeError for a player, and for rules that follow restarts."""
+    held = getattr(chosen, "player", chosen)
+    if isinstance(held, Player):
+        raise TypeError(f"{BARE}, got {held!r}: give its learner alone")
+    if isinstance(chosen, Learner):
+        for rule in rules_of(chosen):
+            if rule.follows_epochs or rule.follows_backlog:
+                raise TypeError(f"{BARE}, but {type(rule).__name__} follows restarts: use a rule that follows none")
     return chosen
 
 

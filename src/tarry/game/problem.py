@@ -214,6 +214,20 @@ class WeightedGame(_Fixed):
         object.__setattr__(self, "weights", as_weights(self.weights, "weights", self.horizon))
 
 
+BARE = (
+    "a WeightedGame takes a bare learner, since all feedback arrives with the game's weights, and nothing is scheduled "
+    "or restarted"
+)
+
+
+def check_tracks(game: Any) -> None:
+    """Raise TypeError for what is no game in which a player tracks rounds."""
+    if isinstance(game, WeightedGame):
+        raise TypeError(f"{BARE}: give simulate a learner such as DWFTRL(domain, rate=…), or make a Game")
+    if not isinstance(game, Game):
+        raise TypeError(f"game must be a Game, got {type(game).__name__}")
+
+
 def check_capacity(capacity: int | None) -> None:
     """Raise ArgumentError for what is not a whole number of at least 1, or None."""
     if capacity is not None:

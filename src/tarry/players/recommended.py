@@ -12,7 +12,8 @@ from typing import Any, Literal
 from tarry import theory
 from tarry.checks import as_choice, as_int, as_positive
 from tarry.domains.base import Domain
-from tarry.game import Game
+from tarry.game import Game, WeightedGame
+from tarry.game.problem import check_tracks
 from tarry.learners import DWFTBL, DWFTRL, Adaptive
 from tarry.rates import Anytime, BanditRadius, BanditRate, inverse_time
 from tarry.schedulers import Always, Bernoulli, Morris, VarOpt
@@ -102,6 +103,8 @@ def recommended(
     >>> recommended(Ball(3), strong_convexity=0.5).reason.partition("; ")[2]
     'proved by this project at every capacity (docs/theory.md, Theorem 1c)'
     """
+    if isinstance(target, WeightedGame):
+        check_tracks(target)
     if isinstance(target, Game):
         if target.sizes is not None:
             raise ValueError(

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from tarry import schedulers, theory
-from tarry.checks import as_bool, as_choice
+from tarry.checks import as_bool, as_choice, as_int
 from tarry.domains import Simplex
 from tarry.errors import ArgumentError, NotGranted
 from tarry.game import Game
+from tarry.game.problem import check_tracks
 from tarry.learners import DWFTBL, DWFTRL, EntropicFTRL, Exp3, TsallisFTRL
 from tarry.learners.base import warn_if_outside_unit_interval
 from tarry.players.recommended import SATURATION, Recommendation, spread_on
@@ -35,6 +36,10 @@ STAND_INS = {
     "Bernoulli": "Bernoulli plays, whose weights grow with the largest backlog: use information='clairvoyant'",
     "Morris": "Morris plays, this project's own: use information='clairvoyant', or max_backlog= for Bernoulli",
 }
+DISPUTED = (
+    "no bound is claimed for the restarts over horizon and total delay that the paper cites (docs/theory.md, 7.7): "
+    'use epochs=Doubling("total"), for which one is proved'
+)
 
 
 def convex(
@@ -46,9 +51,16 @@ def convex(
     Bernoulli stands in where ``max_backlog`` is given, and Morris where not. What stands in is in ``reason`` and
     ``warnings``, and so is a capacity below ln T + 1. ``tuning="optimised"`` makes the scheduler as bold as one refused
     round in all allows, in the mean, and takes the rate that minimises its own bound. ``doubled=True`` restarts over
-    guesses of (T, d_tot), and reads no delays.
+    guesses of (T, d_tot), for which no bound is claimed, and reads no delays.
     """
-    _check(game, "gradient", tuning, doubled)
+    _check(game, "gradient", tuning, doubled, max_backlog)
+    if max_backlog is not None and (game.preemption or game.information == "clairvoyant"):
+        raise ArgumentError(
+            "max_backlog",
+            "is for Bernoulli, which stands in where rounds may not be dropped and delays are not disclosed",
+            max_backlog,
+            "leave it out",
+        )
     bounds = {"diameter": game.domain.diameter, "gradient_bound": _number(game.gradient_bound, "gradient_bound")}
     capacity, epochs = _capacity(game), None
     if tuning == "optimised":
@@ -62,28 +74,38 @@ def convex(
             rate, epochs = DoublingRate(**bounds), Doubling("pair")
         else:
             rate = theory.convex_rate(**bounds, horizon=game.horizon, total_delay=game.delays.summary().total_delay)
-    return _theorem(game, Player(DWFTRL(game.domain, rate=rate), scheduler, epochs), tuning)
+    return _theorem(game, Player(DWFTRL(game.domain, rate=rate), scheduler, epochs), tuning, max_backlog)
 
 
-def _theorem(game: Game, player: Player, tuning: str) -> Recommendation:
+def _theorem(game: Game, player: Player, tuning: str, max_backlog: int | None) -> Recommendation:
     """Return a player with what the paper proves of it, or what was taken in place of the paper's."""
-    name, is_doubled = type(player.scheduler).__name__, player.epochs.needs_preemption
+    name, over, doubts = type(player.scheduler).__name__, player.epochs.over, list[str]()
+    if max_backlog is not None and max_backlog < game.delays.summary().max_backlog:
+        doubts.append(
+            f"the paper's coin needs a bound on the backlog, and max_backlog={max_backlog} is below this game's, "
+            f"{game.delays.summary().max_backlog}: raise max_backlog"
+        )
     if tuning != "paper":
-        return Recommendation(player, f"the paper's learner, {name} calibrated by this project; proved", True)
-    capacity, least, doubts = _capacity(game), log(game.horizon) + 1.0, list[str]()
+        proof = "no regret bound holds" if doubts else "proved"
+        chosen = f"the paper's learner, {name} calibrated by this project"
+        return Recommendation(player, f"{chosen}; {proof}", not doubts, tuple(doubts))
+    capacity, least = _capacity(game), log(game.horizon) + 1.0
     is_convex = game.feedback == "gradient" and not isinstance(player.learner.rate, Power)
     stands_in = is_convex and name in STAND_INS
     if stands_in:
         doubts.append(f"the paper proves its rate for convex losses behind Pareto or Coin, but {STAND_INS[name]}")
     # With fewer rounds pending than slots no set is ever full.
-    if capacity < least and (is_doubled or game.delays.summary().max_backlog >= capacity):
+    if capacity < least and (over or game.delays.summary().max_backlog >= capacity):
         doubts.append(
             f"the paper's theorem needs C ≥ ln T + 1 = {least:.3g}, and the game has capacity={capacity}: a share of "
             "all rounds may be refused; raise the capacity, or use players.recommended(game)"
         )
     chosen = f"{name} in place of the paper's" if stands_in else "as printed in the paper"
-    guessed = "" if not is_doubled else f", restarted over guesses of {GUESSED[player.epochs.over]}"
+    guessed = f", restarted over guesses of {GUESSED[over]}" if over else ""
     proof = "no regret bound of the paper's holds" if doubts else "proved"
+    if over == "pair":
+        doubts.append(DISPUTED)
+        guessed, proof = f"{guessed}, as the paper cites", "no bound claimed here (docs/theory.md, 7.7)"
     return Recommendation(player, f"{chosen}{guessed}; {proof}", not doubts, tuple(doubts))
 
 
@@ -127,40 +149,48 @@ def _second_moments(game: Game, scheduler: Any, capacity: int) -> float:
     return float(np.sum(np.maximum(1.0, inverse)))
 
 
-def strongly_convex(game: Game, *, tuning: str = "paper", doubled: bool = False) -> Recommendation:
+def strongly_convex(
+    game: Game, *, tuning: str = "paper", max_backlog: int | None = None, doubled: bool = False
+) -> Recommendation:
     """Return the paper's player for strongly convex losses and gradients: DW-FTRL with η_t = 1/(λt), and Bernoulli.
 
-    ``doubled=True`` restarts over guesses of σ_max, and reads no delays.
+    It reads σ_max from the game; ``max_backlog`` takes a bound in its place. ``doubled=True`` restarts over guesses of
+    σ_max, and reads no delays.
     """
-    _check(game, "gradient", tuning, doubled)
-    return _theorem(
-        game, _behind_coin(game, DWFTRL(game.domain, rate=inverse_time(_curvature(game))), tuning, doubled), tuning
-    )
+    _check(game, "gradient", tuning, doubled, max_backlog)
+    learner = DWFTRL(game.domain, rate=inverse_time(_curvature(game)))
+    return _theorem(game, _behind_coin(game, learner, tuning, max_backlog, doubled), tuning, max_backlog)
 
 
-def bandit_convex(game: Game, *, tuning: str = "paper", doubled: bool = False) -> Recommendation:
+def bandit_convex(
+    game: Game, *, tuning: str = "paper", max_backlog: int | None = None, doubled: bool = False
+) -> Recommendation:
     """Return the paper's player for convex losses and values: DW-FTBL with the printed rates and radii, and Bernoulli.
 
-    Only the scheduler is tightened by ``tuning="optimised"``. ``doubled=True`` restarts over guesses of σ_max, and
-    reads no delays.
+    Only the scheduler is tightened by ``tuning="optimised"``. ``max_backlog`` takes the place of the game's σ_max;
+    ``doubled=True`` restarts over guesses of it, and reads no delays.
     """
-    _check(game, "value", tuning, doubled)
+    _check(game, "value", tuning, doubled, max_backlog)
     domain = game.domain
     if doubled:
         steepest, spread = _scales(game)
         rate: Any = BanditRate.for_backlog(domain.diameter, steepest, spread, _capacity(game))
         smoothing: Any = BanditRadius.for_backlog(domain.inner_radius, spread, _capacity(game))
     else:
-        smoothing, rate = _bandit_tuning(game)
-    return _theorem(game, _behind_coin(game, DWFTBL(domain, rate=rate, smoothing=smoothing), tuning, doubled), tuning)
+        smoothing, rate = _bandit_tuning(game, max_backlog)
+    learner = DWFTBL(domain, rate=rate, smoothing=smoothing)
+    return _theorem(game, _behind_coin(game, learner, tuning, max_backlog, doubled), tuning, max_backlog)
 
 
-def bandit_strongly_convex(game: Game, *, tuning: str = "paper", doubled: bool = False) -> Recommendation:
+def bandit_strongly_convex(
+    game: Game, *, tuning: str = "paper", max_backlog: int | None = None, doubled: bool = False
+) -> Recommendation:
     """Return the paper's player for strongly convex losses and values: DW-FTBL with η_t = 1/(λt), and Bernoulli.
 
-    Its radii are the theorem's. ``doubled=True`` restarts over guesses of σ_max, and reads no delays.
+    Its radii are the theorem's. ``max_backlog`` takes the place of the game's σ_max; ``doubled=True`` restarts over
+    guesses of it, and reads no delays.
     """
-    _check(game, "value", tuning, doubled)
+    _check(game, "value", tuning, doubled, max_backlog)
     curvature = _curvature(game)
     # The rule in place of the tuning's own rates, so that the certificate knows that they are 1/(λt).
     rate = inverse_time(curvature)
@@ -168,15 +198,23 @@ def bandit_strongly_convex(game: Game, *, tuning: str = "paper", doubled: bool =
         radius, spread = game.domain.inner_radius, _scales(game)[1]
         smoothing: Any = BanditRadius.for_backlog(radius, spread, _capacity(game), curved=True)
     else:
-        smoothing = _bandit_tuning(game, curvature).smoothing
+        smoothing = _bandit_tuning(game, max_backlog, curvature).smoothing
     learner = DWFTBL(game.domain, rate=rate, smoothing=smoothing)
-    return _theorem(game, _behind_coin(game, learner, tuning, doubled), tuning)
+    return _theorem(game, _behind_coin(game, learner, tuning, max_backlog, doubled), tuning, max_backlog)
 
 
-def _behind_coin(game: Game, learner: Any, tuning: str, doubled: bool) -> Player:
+def _behind_coin(game: Game, learner: Any, tuning: str, max_backlog: int | None, doubled: bool) -> Player:
     if doubled:
         return Player(learner, schedulers.DoublingBernoulli(), Doubling("backlog"))
-    return Player(learner, _coin(game, tuning))
+    peak = _peak(game, max_backlog)
+    if tuning == "paper":
+        return Player(learner, schedulers.Bernoulli(max_backlog=peak))
+    return Player(learner, schedulers.Bernoulli.calibrated(peak, _capacity(game), saturation=_rare(game)))
+
+
+def _peak(game: Game, max_backlog: int | None) -> int:
+    """Return the bound on the backlog that a player is told: the game's σ_max, unless another is given."""
+    return int(game.delays.summary().max_backlog) if max_backlog is None else max_backlog
 
 
 def _scales(game: Game) -> tuple[float, float]:
@@ -185,33 +223,37 @@ def _scales(game: Game) -> tuple[float, float]:
     return spread_on(game.domain, _number(game.gradient_bound, "gradient_bound"), largest)
 
 
-def _bandit_tuning(game: Game, strong_convexity: float = 0.0) -> BanditTuning[Array]:
+def _bandit_tuning(game: Game, max_backlog: int | None, strong_convexity: float = 0.0) -> BanditTuning[Array]:
     """Return the paper's rates and radii for every round."""
-    domain, peak, (steepest, spread) = game.domain, game.delays.summary().max_backlog, _scales(game)
+    domain, peak, (steepest, spread) = game.domain, _peak(game, max_backlog), _scales(game)
     sizes = {"diameter": domain.diameter, "inner_radius": domain.inner_radius, "spread": spread}
     slopes = {"gradient_bound": steepest, "strong_convexity": strong_convexity}
     t = rounds(game.horizon)
     return theory.bernoulli_bandit_tuning(t, max_backlog=peak, capacity=_capacity(game), **sizes, **slopes)
 
 
-def _coin(game: Game, tuning: str) -> Any:
-    peak, capacity = game.delays.summary().max_backlog, _capacity(game)
-    if tuning == "paper":
-        return schedulers.Bernoulli(max_backlog=peak)
-    return schedulers.Bernoulli.calibrated(peak, capacity, saturation=_rare(game))
-
-
-def _check(game: Game, feedback: str, tuning: str, doubled: bool) -> None:
+def _check(game: Game, feedback: str, tuning: str, doubled: bool, max_backlog: int | None) -> None:
+    check_tracks(game)
     as_choice(tuning, "tuning", TUNINGS)
-    if as_bool(doubled, "doubled") and tuning != "paper":
-        raise ArgumentError(
-            "tuning", "calibrates to a backlog that doubled=True guesses", tuning, "leave one of them out"
-        )
-    if doubled and not game.preemption:
-        raise NotGranted(
-            "doubling empties the tracking set when it restarts, which is preemption, and this game forbids it: leave "
-            "doubled out, or give the game preemption=True"
-        )
+    if max_backlog is not None:
+        as_int(max_backlog, "max_backlog")
+    if as_bool(doubled, "doubled"):
+        if tuning != "paper":
+            raise ArgumentError(
+                "tuning", "calibrates to delays, of which doubled=True reads none", tuning, "leave one of them out"
+            )
+        if max_backlog is not None:
+            raise ArgumentError("max_backlog", "is a bound, where doubled=True guesses", max_backlog, "leave one out")
+        if not game.preemption:
+            raise NotGranted(
+                "doubling empties the tracking set when it restarts, which is preemption, and this game forbids it: "
+                "leave doubled out, or give the game preemption=True"
+            )
+        if game.information == "non-clairvoyant":
+            raise NotGranted(
+                "doubling watches the backlog and needs acknowledgements, and this game is non-clairvoyant: leave "
+                "doubled out, or give the game information='semi-clairvoyant'"
+            )
     if game.feedback != feedback:
         raise NotGranted(f"this theorem is about {feedback} feedback, the game gives {game.feedback}")
 
@@ -253,6 +295,7 @@ def finite_actions(game: Game, *, regulariser: str = "entropy") -> Player:
     >>> finite_actions(tarry.Game(tarry.domains.Simplex(2), losses, delays, capacity=4)).scheduler
     VarOpt()
     """
+    check_tracks(game)
     as_choice(regulariser, "regulariser", REGULARISERS)
     if not isinstance(game.domain, Simplex) or game.domain.scale != 1:
         raise ValueError(f"finitely many actions are the corners of Simplex(K), the game is on {game.domain!r}")
