@@ -97,8 +97,8 @@ class Labels:
 
     def __call__(self, label: str, thing: Hashable) -> str:
         """Return the label of a thing; the same whenever the thing comes again."""
-        if (found := self._given.get((label, thing))) is not None:
-            return found
+        if (label_before := self._given.get((label, thing))) is not None:
+            return label_before
         name, number = label, self._last.get(label, 1)
         while name in self._last:  # a label may itself end in a number that was given out
             number += 1
@@ -122,7 +122,7 @@ def labelled(cells: pl.DataFrame, games: Contents, players: Contents) -> pl.Data
     """
     rooms = {**dict.fromkeys(GAME_PARTS, games), **dict.fromkeys(PLAYER_KEYS, players)}
     return cells.with_columns(
-        pl.Series(name, told_apart(cells[name], [repr(one.get(READY.get(name, name))) for one in room]), pl.String)
+        pl.Series(name, told_apart(cells[name], [repr(cell.get(READY.get(name, name))) for cell in room]), pl.String)
         for name, room in rooms.items()
     )
 
@@ -130,6 +130,6 @@ def labelled(cells: pl.DataFrame, games: Contents, players: Contents) -> pl.Data
 def contents_of(cells: pl.DataFrame) -> tuple[Contents, Contents]:
     """Return the game and the player of each cell, with the hashes of data files and without their names."""
     # Few sweeps name files, and a hundred thousand trees take a while to walk.
-    found = ((json.loads(text), '"digest"' in text) for text in cells["content"])
-    plain = [without_file_names(one) if names_files else one for one, names_files in found]
-    return [one["game"] for one in plain], [one["player"] for one in plain]
+    contents = ((json.loads(text), '"digest"' in text) for text in cells["content"])
+    plain = [without_file_names(content) if names_files else content for content, names_files in contents]
+    return [content["game"] for content in plain], [content["player"] for content in plain]

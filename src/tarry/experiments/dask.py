@@ -108,8 +108,10 @@ def dask_setup(_worker: Any) -> None:
 
 
 def _cannot_load(error: Exception) -> ImportError:
-    told = " ".join(str(error).split())
-    return ImportError(f"the cluster cannot load tarry, install the same on its scheduler and workers as here: {told}")
+    reason = " ".join(str(error).split())
+    return ImportError(
+        f"the cluster cannot load tarry, install the same on its scheduler and workers as here: {reason}"
+    )
 
 
 def play_task(group: Group, device: str = "cpu", modules: Sequence[str] = ()) -> tuple[list[Outcome], float, str, str]:
@@ -179,16 +181,16 @@ class Groups:
             elif first not in self._alone:
                 self._suspects.extend(group)
             else:
-                said = "worker after worker died while playing it: give them more memory, or see what kills them"
-                yield Outcome(first, None, said)
+                reason = "worker after worker died while playing it: give them more memory, or see what kills them"
+                yield Outcome(first, None, reason)
         except (OSError, CancelledError):  # from outside, or lost with a scheduler that has started again
-            said = f"its task was cancelled {CANCELLATIONS + 1} times: see who cancels it, or restarts the scheduler"
+            reason = f"its task was cancelled {CANCELLATIONS + 1} times: see who cancels it, or restarts the scheduler"
             for cell, content in group:
                 self._cancelled[cell] += 1
                 if self._cancelled[cell] <= CANCELLATIONS:
                     self._apart.append((cell, content))
                 else:
-                    yield Outcome(cell, None, said)
+                    yield Outcome(cell, None, reason)
         except (ImportError, RuntimeError) as error:
             raise _cannot_load(error) from error
         except Exception as error:  # Dask's own: what cells raise travels as an outcome
@@ -217,10 +219,10 @@ class Cluster:
     def check_code(self) -> None:
         """Refuse workers with other code; those that join later say theirs with what they play."""
         try:
-            told = self._client.run(code_here)
+            codes = self._client.run(code_here)
         except ImportError as error:
             raise _cannot_load(error) from error
-        for worker, code in told.items():
+        for worker, code in codes.items():
             _refuse_other(code, worker)
 
     def room(self) -> int:

@@ -40,19 +40,21 @@ def play_group(group: Group, stopped: Callable[[], bool] = lambda: False, device
     """
     if device == "cpu":
         return [_outcome(cell, partial(play_cell, cell, content, stopped)) for cell, content in group]
-    found, ready = dict[str, Outcome](), list[Prepared]()
+    outcomes, ready = dict[str, Outcome](), list[Prepared]()
     for cell, content in group:
         try:
             ready.append(prepare_cell(cell, content))
         except Exception as error:
-            found[cell] = Outcome(cell, None, told(error))
+            outcomes[cell] = Outcome(cell, None, told(error))
     try:
-        found |= {one["cell"][0]: Outcome(one["cell"][0], one) for one in play_cells(ready, stopped, device)}
+        outcomes |= {
+            member["cell"][0]: Outcome(member["cell"][0], member) for member in play_cells(ready, stopped, device)
+        }
     except Cancelled:
         pass
     except Exception:  # somebody's: each by itself says whose
-        found |= {one.cell: _outcome(one.cell, partial(_only, one, stopped, device)) for one in ready}
-    return [found.get(cell, Outcome(cell, None)) for cell, _ in group]
+        outcomes |= {member.cell: _outcome(member.cell, partial(_only, member, stopped, device)) for member in ready}
+    return [outcomes.get(cell, Outcome(cell, None)) for cell, _ in group]
 
 
 def _only(cell: Prepared, stopped: Callable[[], bool], device: str) -> dict[str, Any]:

@@ -88,21 +88,21 @@ class Expansion:
 
     def _rooms(self, key: str, chosen: list[str] | None, number: int) -> list[Room]:
         """Return a block's games or players, all of them where the block names none."""
-        known = getattr(self._table, key)
+        tables = getattr(self._table, key)
         place = self._text.place("blocks", number, key)
-        return [(key, pick(name, known, place, what=key[:-1])) for name in (known if chosen is None else chosen)]
+        return [(key, pick(name, tables, place, what=key[:-1])) for name in (tables if chosen is None else chosen)]
 
     def _chunks(self, seeds: Any) -> list[list[int]]:
         """Return the seeds of each cell; raise ValueError where there are none, or one twice."""
         place, size = self._text.place("seeds"), self._table.seeds_per_cell
         try:
-            listed = seed_numbers(seeds)
+            numbers = seed_numbers(seeds)
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from error
-        if not listed or len(set(listed)) != len(listed):
-            what = "is empty" if not listed else "repeats: every seed gives the same run again"
-            raise ValueError(f"{place}: the list of seeds {what}, got {listed!r}")
-        return [listed[i : i + size] for i in range(0, len(listed), size)]
+        if not numbers or len(set(numbers)) != len(numbers):
+            what = "is empty" if not numbers else "repeats: every seed gives the same run again"
+            raise ValueError(f"{place}: the list of seeds {what}, got {numbers!r}")
+        return [numbers[i : i + size] for i in range(0, len(numbers), size)]
 
     def _used(self, rooms: list[Room], axes: Axes) -> set[str]:
         """Return the axes that make a difference to some of these; keys of the game do without being named."""
@@ -166,14 +166,14 @@ class Expansion:
 
     def _game(self, room: Room, axes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Spec | None]]:
         """Return a game's content, checked, and its members by column."""
-        said = self._trees[room]
-        tree = filled(said, axes)
+        written = self._trees[room]
+        tree = filled(written, axes)
         for key in GAME_KEYS:
             if key in axes:
                 tree[key] = check_value(key, axes[key], self._axis(key), self._own)
-                if key in self._table.games[room[1]].model_fields_set and said[key] != f"{AXIS}{key}":
+                if key in self._table.games[room[1]].model_fields_set and written[key] != f"{AXIS}{key}":
                     self.replaced.setdefault(key, {})[".".join(room)] = None
-            elif is_reference(said[key]):
+            elif is_reference(written[key]):
                 tree[key] = check_value(key, tree[key], self._text.place(*room, key), self._own)
         for key in GAME_PARTS:
             place = self._text.place(*room, key)
@@ -190,5 +190,5 @@ class Expansion:
             raise ValueError(f"{place}: give either a learner, with a scheduler, or a ready player, got {sorted(tree)}")
         if "player" in tree:
             tree = {"player": tree["player"]}  # a ready player has a scheduler of its own
-        made = {key: check(key, value, f"{place}.{key}", self._own) for key, value in tree.items()}
-        return made, {key: made.get(READY.get(key, key)) for key in PLAYER_KEYS}
+        members = {key: check(key, value, f"{place}.{key}", self._own) for key, value in tree.items()}
+        return members, {key: members.get(READY.get(key, key)) for key in PLAYER_KEYS}

@@ -43,17 +43,17 @@ class Text:
     def _read(self, path: Path, above: tuple[Path, ...]) -> None:
         here = path.resolve()
         if here in above:
-            way = " → ".join(one.name for one in (*above[above.index(here) :], here))
+            way = " → ".join(file.name for file in (*above[above.index(here) :], here))
             raise ValueError(f"{above[-1].name}: include: files include each other in a circle, {way}: leave one out")
-        asked = f"{above[-1].name}: include: " if above else ""
+        asker = f"{above[-1].name}: include: " if above else ""
         try:
-            said = path.read_text(encoding="utf-8")
-            tree = tomllib.loads(said)
+            text = path.read_text(encoding="utf-8")
+            tree = tomllib.loads(text)
         except OSError as error:
-            raise ValueError(f"{asked}{path} cannot be read: {error.strerror}") from error
+            raise ValueError(f"{asker}{path} cannot be read: {error.strerror}") from error
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise ValueError(f"{path.name} is not TOML: {error}") from error
-        self.sources.setdefault(here, said)
+        self.sources.setdefault(here, text)
         for name in _listed(tree, "include", "base.toml", path):
             self._read(path.parent / name, (*above, here))
         for name in _listed(tree, "members", "mymethods", path):
@@ -64,9 +64,9 @@ class Text:
         """Return ``file: a.b.c`` for a key, with the file that gave it."""
         named = tuple(part for part in key if isinstance(part, str))
         longest = next((named[:n] for n in range(len(named), 0, -1) if named[:n] in self._said), None)
-        shown = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in key).lstrip(".")
+        key_text = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in key).lstrip(".")
         file = self.path if longest is None else self._said[longest]
-        return f"{file.name}: {shown}" if shown else file.name
+        return f"{file.name}: {key_text}" if key_text else file.name
 
     def _merged(self, old: Tree, new: Tree, path: Path, above: Key = ()) -> Tree:
         """Return a file's tables over what was read before, and remember which file said what."""
@@ -88,10 +88,10 @@ class Text:
 
 def _listed(tree: Tree, key: str, like: str, path: Path) -> list[str]:
     """Return a list of files, taken out of a tree; raise ValueError where it is none."""
-    given = tree.pop(key, [])
-    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-        raise ValueError(f'{path.name}: {key}: must be a list of files, as in ["{like}"], got {given!r}')
-    return given
+    names = tree.pop(key, [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f'{path.name}: {key}: must be a list of files, as in ["{like}"], got {names!r}')
+    return names
 
 
 def is_data(value: Any) -> bool:
@@ -102,45 +102,47 @@ def is_data(value: Any) -> bool:
 def _with_digests(tree: Tree, folder: Path, place: str) -> Tree:
     """Return a sweep's tables with full names and hashes of its data; files are looked for in ``folder``."""
     # The hash makes the data part of a cell's identity: a file that moved is the same data, a changed one is not.
-    found: Tree = {}
+    resolved: Tree = {}
     for name, value in tree.items():
         if name == "blocks" and isinstance(value, list):
             inside = f"{place}.blocks"
-            found[name] = [_with_digests(one, folder, inside) if isinstance(one, dict) else one for one in value]
+            resolved[name] = [
+                _with_digests(entry, folder, inside) if isinstance(entry, dict) else entry for entry in value
+            ]
         else:
-            found[name] = _resolved(value, folder, f"{place}.{name}", NAME_LEVELS.get(name, NO_DATA))
-    return found
+            resolved[name] = _resolved(value, folder, f"{place}.{name}", NAME_LEVELS.get(name, NO_DATA))
+    return resolved
 
 
 def _resolved(tree: Any, folder: Path, place: str, levels: int) -> Any:
     """Recurse into one top-level key; the first ``levels`` levels of keys below it are user-chosen names."""
-    shown = place.replace(": .", ": ")
+    where = place.replace(": .", ": ")
     if isinstance(tree, list):
         return [_resolved(value, folder, place, levels) for value in tree]
     if not isinstance(tree, dict):
         if not isinstance(tree, (str, int, float)):
-            raise ValueError(f"{shown}: must be text, a number, a list or a table, got {tree}")
+            raise ValueError(f"{where}: must be text, a number, a list or a table, got {tree}")
         return tree
     if levels or not is_data(tree):
         inside = max(0, levels - 1)
         return {name: _resolved(value, folder, f"{place}.{name}", inside) for name, value in tree.items()}
     for name in tree:
-        pick(name, DATA_KEYS, f"{shown}.{name}", what="key of a file")
+        pick(name, DATA_KEYS, f"{where}.{name}", what="key of a file")
     path = (folder / str(tree["file"])).resolve()
     if path.suffix not in READERS:
-        raise ValueError(f"{shown}.file: must end in one of {', '.join(READERS)}, got {tree['file']!r}")
+        raise ValueError(f"{where}.file: must end in one of {', '.join(READERS)}, got {tree['file']!r}")
     try:
         digest = sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise ValueError(f"{shown}.file: {path} cannot be read: {error.strerror}") from error
+        raise ValueError(f"{where}.file: {path} cannot be read: {error.strerror}") from error
     return tree | {"file": str(path), "digest": digest}
 
 
 def without_file_names(tree: Any) -> Any:
     """Return the tree without the names of data files, whose hashes stay."""
     if isinstance(tree, dict):
-        kept = {name: value for name, value in tree.items() if not (name == "file" and is_data(tree))}
-        return {name: without_file_names(value) for name, value in kept.items()}
+        rest = {name: value for name, value in tree.items() if not (name == "file" and is_data(tree))}
+        return {name: without_file_names(value) for name, value in rest.items()}
     return [without_file_names(value) for value in tree] if isinstance(tree, list) else tree
 
 
@@ -154,5 +156,5 @@ def read_data(file: str, digest: str, columns: tuple[str, ...] = ()) -> np.ndarr
         array: np.ndarray = np.load(path, allow_pickle=False)
         return array
     frame = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path, try_parse_dates=True)
-    chosen = [pick(name, frame.columns, path.name, what="column") for name in columns] or frame.columns
-    return frame[chosen[0]].to_numpy() if len(chosen) == 1 else frame.select(chosen).to_numpy()
+    names = [pick(name, frame.columns, path.name, what="column") for name in columns] or frame.columns
+    return frame[names[0]].to_numpy() if len(names) == 1 else frame.select(names).to_numpy()

@@ -79,7 +79,7 @@ class Folder:
         raise OSError(f"{self.parts}: files come and go too fast to read them: wait until the others are done")
 
     def _read(self, columns: list[str] | None) -> Contents:
-        seen: set[str] = set()
+        cells: set[str] = set()
         contents = Contents([], [])
         for path in reversed(list_parts(self.parts)):  # merged ones first: they hold most
             frame = read_part(path, columns)
@@ -87,9 +87,9 @@ class Folder:
                 contents.damaged.append(path)
                 continue
             inside = set(frame["cell"].unique())
-            if inside & seen:  # a merge that was killed before it removed the old parts
-                frame = frame.filter(~pl.col("cell").is_in(list(seen)))
-            seen |= inside
+            if inside & cells:  # a merge that was killed before it removed the old parts
+                frame = frame.filter(~pl.col("cell").is_in(list(cells)))
+            cells |= inside
             contents.frames.append(frame)
         return contents
 
@@ -105,8 +105,8 @@ class Folder:
         if sweep.sources and self._text.resolve() not in sweep.sources:  # a sweep that is run where it lies stays
             # The first file as it is, then each it includes under a line with its name: to be read, not to be run.
             first, *others = sweep.sources.items()
-            told = [first[1].rstrip(), *(f"# --- {path.name} ---\n{said.rstrip()}" for path, said in others)]
-            write_whole(self._text, ("\n\n".join(told) + "\n").encode())
+            parts = [first[1].rstrip(), *(f"# --- {path.name} ---\n{text.rstrip()}" for path, text in others)]
+            write_whole(self._text, ("\n\n".join(parts) + "\n").encode())
 
     def text(self) -> str:
         """Return what the file of the sweep said that was run last; empty if it was not kept."""
@@ -121,13 +121,13 @@ class Folder:
     def tables(self) -> Tables:
         """Return everything that is finished, sorted, so that it does not matter which run computed what and when."""
         plan = self.plan()
-        wanted = plan.select("cell").unique()
-        frames = [frame.join(wanted, on="cell", how="semi") for frame in self.read().frames]
+        planned = plan.select("cell").unique()
+        frames = [frame.join(planned, on="cell", how="semi") for frame in self.read().frames]
         rows = pl.concat(frames) if frames else pl.DataFrame(schema=cols.PART)
         rows = rows.sort("cell", "seed")
         figures = rows.select("cell", *cols.CELL_FIGURES).unique("cell")
         cells = plan.join(figures, on="cell", how="left", maintain_order="left")
-        curves = rows.select("cell", "seed", **{name: pl.col(listed) for name, listed in cols.CURVE_LISTS.items()})
+        curves = rows.select("cell", "seed", **{name: pl.col(column) for name, column in cols.CURVE_LISTS.items()})
         return Tables(
             cells.select(*cols.CELLS, *(name for name in cells.columns if name not in cols.CELLS)),
             rows.select(*cols.RUNS),
@@ -143,13 +143,13 @@ class Folder:
             (self.failures / f"{cell}.json").unlink(missing_ok=True)
 
     def failed(self) -> dict[str, str]:
-        found = {}
+        reasons = {}
         for path in sorted(self.failures.glob("*.json")):
             # Forgiven meanwhile, damaged, or not ours.
             with contextlib.suppress(FileNotFoundError, ValueError, TypeError, KeyError):
-                told = json.loads(path.read_text(encoding="utf-8"))
-                found[str(told["cell"])] = str(told["error"])
-        return found
+                failure = json.loads(path.read_text(encoding="utf-8"))
+                reasons[str(failure["cell"])] = str(failure["error"])
+        return reasons
 
 
 def read_tables(path: Path) -> Tables:
@@ -186,8 +186,8 @@ def _read_frame(path: Path, schema: dict[str, Any], again: str) -> pl.DataFrame:
 
 def plan_frame(sweep: Sweep) -> pl.DataFrame:
     """Return the sweep's cells by name, one row each."""
-    known = [{"cell": cell.id, "content": cell.content, "sweep": sweep.name, **cell.columns} for cell in sweep.cells]
-    series = [pl.Series(name, [one.get(name) for one in known], dtype=kind) for name, kind in PLAN.items()]
+    rows = [{"cell": cell.id, "content": cell.content, "sweep": sweep.name, **cell.columns} for cell in sweep.cells]
+    series = [pl.Series(name, [row.get(name) for row in rows], dtype=kind) for name, kind in PLAN.items()]
     return pl.DataFrame([*series, *(_axis(sweep, name) for name in sweep.axes if name not in cols.GAME_KEYS)])
 
 
@@ -209,12 +209,12 @@ def _axis(sweep: Sweep, name: str) -> pl.Series:
 def varied(cells: pl.DataFrame) -> list[str]:
     """Return the game, the player, and every column that tells apart cells which those before it do not."""
     axes = [name for name in cells.columns if name.startswith("axis_")]
-    chosen = ["game", "player"]
+    columns = ["game", "player"]
     # Numbers before members in one line: what a size or an axis explains needs no line.
     for name in (*cols.GAME_SIZES, *cols.GAME_RULES, *axes, *cols.GAME_PARTS, *cols.PLAYER_KEYS):
-        if cells.n_unique([*chosen, name]) > cells.n_unique(chosen):
-            chosen.append(name)
-    return chosen
+        if cells.n_unique([*columns, name]) > cells.n_unique(columns):
+            columns.append(name)
+    return columns
 
 
 # The bound of a run, NaN, and so the mean of several, unless its theorem makes it one on the mean regret.
@@ -229,11 +229,11 @@ def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
     cells = cols.labelled(tables.cells, *cols.contents_of(tables.cells))
     columns = [name for name in cells.columns if name not in LONG]
     axes = {name.removeprefix("axis_"): name for name in columns}
-    asked = [name if name in columns else axes.get(name, name) for name in by]
-    keys = list(dict.fromkeys(pick(name, columns, "by", what="column") for name in asked)) or varied(cells)
-    own = [name for name in keys if name != "cell"]
-    played = tables.runs.with_columns(rounds="horizon").drop(name for name in own if name in tables.runs.columns)
-    runs = cells.select("cell", *own).join(played, on="cell", maintain_order="left")
+    axis_names = [name if name in columns else axes.get(name, name) for name in by]
+    keys = list(dict.fromkeys(pick(name, columns, "by", what="column") for name in axis_names)) or varied(cells)
+    cell_keys = [name for name in keys if name != "cell"]
+    played = tables.runs.with_columns(rounds="horizon").drop(name for name in cell_keys if name in tables.runs.columns)
+    runs = cells.select("cell", *cell_keys).join(played, on="cell", maintain_order="left")
     figures = {
         "loss": pl.col("loss"),
         "bound": BOUND,
@@ -246,16 +246,16 @@ def summarise(tables: Tables, by: Sequence[str] = ()) -> pl.DataFrame:
     by_seed = runs.group_by([*keys, "seed"], maintain_order=True).agg(
         runs=pl.len(), regret=pl.col("regret").mean(), **{name: figure.mean() for name, figure in figures.items()}
     )
-    found = by_seed.group_by(keys, maintain_order=True).agg(
+    means = by_seed.group_by(keys, maintain_order=True).agg(
         runs=pl.col("runs").sum(),
         distinct_seeds=pl.len().cast(pl.Int64),
         regret=pl.col("regret").mean(),
         standard_error=pl.col("regret").std(ddof=1) / pl.len().sqrt(),
         **{name: pl.col(name).mean() for name in figures},
     )
-    quantiles = {n: student(CONFIDENCE, n - 1) for n in found["distinct_seeds"].unique() if n > 1}
+    quantiles = {n: student(CONFIDENCE, n - 1) for n in means["distinct_seeds"].unique() if n > 1}
     quantile = pl.col("distinct_seeds").replace_strict(quantiles, default=None, return_dtype=pl.Float64)
-    return found.with_columns(half=pl.col("standard_error") * quantile)
+    return means.with_columns(half=pl.col("standard_error") * quantile)
 
 
 SIGNS = {"!=": operator.ne, "<=": operator.le, ">=": operator.ge, "=": operator.eq, "<": operator.lt, ">": operator.gt}
@@ -272,7 +272,7 @@ def select(tables: Tables, conditions: Sequence[str]) -> Tables:
         return tables
     cells = cols.labelled(tables.cells, *cols.contents_of(tables.cells))
     names = {name.removeprefix("axis_"): name for name in cells.columns if name not in LONG}
-    wanted: dict[str, pl.Expr] = {}
+    by_column: dict[str, pl.Expr] = {}
     for condition in conditions:
         parts = CONDITION.fullmatch(condition)
         if parts is None:
@@ -284,18 +284,18 @@ def select(tables: Tables, conditions: Sequence[str]) -> Tables:
             levels = ", ".join(map(str, cells[name].unique(maintain_order=True)[:12]))
             raise ArgumentError("where", f"is met by no cell: {called} is {levels}", condition)
         key = name if sign == "=" else condition
-        wanted[key] = wanted[key] | held if key in wanted else held
-    kept = tables.cells.filter(cells.select(pl.all_horizontal(*wanted.values())).to_series())
-    if not kept.height:
+        by_column[key] = by_column[key] | held if key in by_column else held
+    remaining = tables.cells.filter(cells.select(pl.all_horizontal(*by_column.values())).to_series())
+    if not remaining.height:
         raise ArgumentError("where", "is met by no cell in all its parts", " and ".join(conditions))
-    return Tables(kept, *(frame.join(kept, on="cell", how="semi") for frame in tables[1:]))
+    return Tables(remaining, *(frame.join(remaining, on="cell", how="semi") for frame in tables[1:]))
 
 
 def _held(column: pl.Series, sign: str, value: str) -> pl.Expr:
     """Return the condition as an expression."""
-    own = pl.col(column.name)
+    cell_value = pl.col(column.name)
     if value in ("unlimited", "none"):
-        return own.is_null() if sign == "=" else own.is_not_null()
+        return cell_value.is_null() if sign == "=" else cell_value.is_not_null()
     try:
         of_kind: Any = float(value) if column.dtype.is_numeric() else value
     except ValueError:
@@ -304,7 +304,7 @@ def _held(column: pl.Series, sign: str, value: str) -> pl.Expr:
         of_kind = as_choice(value.lower(), "where", ("true", "false")) == "true"
     # What has no value differs from every value; no capacity is more than any.
     is_met = sign == "!=" or (column.name == "capacity" and sign in (">", ">="))
-    return SIGNS[sign](own, of_kind).fill_null(is_met)  # type: ignore[no-any-return]
+    return SIGNS[sign](cell_value, of_kind).fill_null(is_met)  # type: ignore[no-any-return]
 
 
 def joined(tables: Tables, name: str) -> pl.DataFrame:
@@ -312,5 +312,7 @@ def joined(tables: Tables, name: str) -> pl.DataFrame:
     if name == "cells":
         return tables.cells
     table: pl.DataFrame = getattr(tables, pick(name, Tables._fields, "table", what="table"))
-    cells = tables.cells.drop(*LONG, *(one for one in tables.cells.columns if one in table.columns and one != "cell"))
+    cells = tables.cells.drop(
+        *LONG, *(column for column in tables.cells.columns if column in table.columns and column != "cell")
+    )
     return cells.join(table, on="cell", maintain_order="left_right")

@@ -64,18 +64,18 @@ def find(
     key: str, name: str, place: str, inside: bool = False, own: Own = NONE
 ) -> tuple[Callable[..., Any], dict[str, str] | None]:
     """Return a constructor by its name, and its home (None: the library); raise ValueError with the names there are."""
-    if (found := own.find(key, name, inside)) is not None:
-        return found
+    if (constructor := own.find(key, name, inside)) is not None:
+        return constructor
     table = (INSIDE if inside else MEMBERS)[key]
     base, _, way = name.partition(".")
     pick(base, names(key, inside, own), place, what="member")
     if way:
-        listed = [other.partition(".")[2] for other in table if other.startswith(f"{base}.")]
-        if (mine := own.find(key, base, inside)) is not None:
-            listed = ways(mine[0])
-        if not listed:
+        ways_to_make = [other.partition(".")[2] for other in table if other.startswith(f"{base}.")]
+        if (constructor_of_base := own.find(key, base, inside)) is not None:
+            ways_to_make = ways(constructor_of_base[0])
+        if not ways_to_make:
             raise ValueError(f"{place}: {base} is made in one way only, got {name!r}: write {base!r}")
-        pick(way, listed, place, what=f"way to make {base}")
+        pick(way, ways_to_make, place, what=f"way to make {base}")
     return table[f"{base}.{way}" if way else base], None
 
 
@@ -93,29 +93,29 @@ def parameters_of(constructor: Callable[..., Any]) -> Mapping[str, inspect.Param
 
 def check(key: str, value: Any, place: str, own: Own = NONE, inside: bool = False) -> Spec:
     """Return the member as a table of its type and parameters; raise ValueError where a name in it is unknown."""
-    given: Spec = {"type": value} if isinstance(value, str) else dict(value) if isinstance(value, dict) else {}
-    if not isinstance(given.get("type"), str):
+    spec: Spec = {"type": value} if isinstance(value, str) else dict(value) if isinstance(value, dict) else {}
+    if not isinstance(spec.get("type"), str):
         choices = ", ".join(names(key, inside, own))
         raise ValueError(f"{place}: a member needs its type, as in {{type = …}}, got {value!r}: take one of {choices}")
     at = f"{place}.type" if isinstance(value, dict) else place
-    constructor, home = find(key, given["type"], at, inside, own)
+    constructor, home = find(key, spec["type"], at, inside, own)
     takes = parameters_of(constructor)
-    told: Collection[str] = TOLD.get(key, FACTS)
-    checked: Spec = {"type": given.pop("type")}
+    facts: Collection[str] = TOLD.get(key, FACTS)
+    checked: Spec = {"type": spec.pop("type")}
     if home is not None:
         checked[FROM] = home
-        if given.get(FROM) == home:  # checked before
-            del given[FROM]
-    for name, argument in given.items():
+        if spec.get(FROM) == home:  # checked before
+            del spec[FROM]
+    for name, argument in spec.items():
         here = f"{place}.{name}"
         pick(name, takes, here, what=f"parameter of {checked['type']}")
         checked[name] = argument
         if isinstance(argument, str) and argument.startswith(GAME):
-            pick(argument.removeprefix(GAME), told, here, what="fact of the game")
+            pick(argument.removeprefix(GAME), facts, here, what="fact of the game")
         elif (isinstance(argument, str) and name in NESTED) or (isinstance(argument, dict) and not is_data(argument)):
             checked[name] = check(key, argument, here, own, inside=True)
     for name, parameter in takes.items():
-        if parameter.default is parameter.empty and name not in given and name not in told:
+        if parameter.default is parameter.empty and name not in spec and name not in facts:
             raise ValueError(f"{place}: {checked['type']} needs {name}, which no game tells: give {name} = …")
     return checked
 
@@ -133,14 +133,14 @@ def make(key: str, value: Any, known: Known, place: str = "") -> Any:
         return value
     place = place or key
     constructor = constructor_of(key, value, place)
-    said = {name: one for name, one in value.items() if name not in ("type", FROM)}
-    given = {name: make(key, one, known, f"{place}.{name}") for name, one in said.items()}
+    specs = {name: argument for name, argument in value.items() if name not in ("type", FROM)}
+    arguments = {name: make(key, argument, known, f"{place}.{name}") for name, argument in specs.items()}
     for name, parameter in parameters_of(constructor).items():
         # A member that draws is drawn by the seed, although its rng has a default.
-        if name not in given and (parameter.default is parameter.empty or name == "rng"):
-            given[name] = known(name)
+        if name not in arguments and (parameter.default is parameter.empty or name == "rng"):
+            arguments[name] = known(name)
     try:
-        return constructor(**given)
+        return constructor(**arguments)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{place}, {value['type']}: {error}") from error
 
@@ -155,12 +155,12 @@ def is_drawn(key: str, value: Any) -> bool | None:
     """
     if not isinstance(value, dict) or is_data(value):
         return bool(value == f"{GAME}rng")
-    found = [is_drawn(key, one) for name, one in value.items() if name not in ("type", FROM)]
+    drawn = [is_drawn(key, part) for name, part in value.items() if name not in ("type", FROM)]
     try:
-        found.append("rng" in parameters_of(constructor_of(key, value, key)) and "rng" not in value)
+        drawn.append("rng" in parameters_of(constructor_of(key, value, key)) and "rng" not in value)
     except ValueError:
-        found.append(None)
-    return True if True in found else None if None in found else False
+        drawn.append(None)
+    return True if True in drawn else None if None in drawn else False
 
 
 def describe(spec: Any) -> str:

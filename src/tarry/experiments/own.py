@@ -66,7 +66,7 @@ class Own:
         """Return the names that may stand for a key, or inside a member of it."""
         kinds = ROOMS.get(key, ()) + (INNER.get(key, ()) if inside else ())
         members = {name: home.members[name] for name, home in self._homes.items()}
-        return [name for name, made in members.items() if not isinstance(made, type) or issubclass(made, kinds)]
+        return [name for name, member in members.items() if not isinstance(member, type) or issubclass(member, kinds)]
 
     def find(self, key: str, name: str, inside: bool = False) -> tuple[Member, dict[str, str]] | None:
         """Return a constructor and where it comes from, as a cell has it; None where no such name may stand here."""
@@ -82,7 +82,7 @@ class Own:
     def kinds(self) -> dict[str, type]:
         """The classes among the members, by name."""
         members = {name: home.members[name] for name, home in self._homes.items()}
-        return {name: made for name, made in members.items() if isinstance(made, type)}
+        return {name: member for name, member in members.items() if isinstance(member, type)}
 
 
 NONE = Own()
@@ -92,7 +92,10 @@ def ways(member: Any) -> list[str]:
     """Return the constructors with names of their own that a class has."""
     kinds = [kind for kind in getattr(member, "__mro__", ()) if not kind.__module__.startswith(("tarry.", "builtins"))]
     return [
-        name for kind in kinds for name, made in vars(kind).items() if isinstance(made, classmethod) and _is_way(name)
+        name
+        for kind in kinds
+        for name, attribute in vars(kind).items()
+        if isinstance(attribute, classmethod) and _is_way(name)
     ]
 
 
@@ -102,8 +105,8 @@ def _is_way(name: str) -> bool:
 
 def _constructor(home: Home, name: str) -> Member:
     base, _, way = name.partition(".")
-    made: Member = getattr(home.members[base], way) if way else home.members[base]
-    return made
+    constructor: Member = getattr(home.members[base], way) if way else home.members[base]
+    return constructor
 
 
 def load_members(named: Iterable[tuple[str, str]]) -> Own:
@@ -162,11 +165,11 @@ def _home(name: str, module: ModuleType, only: str, place: str) -> Home:
     public = [only] if only else getattr(module, "__all__", [name for name in vars(module) if name[0] != "_"])
     members: dict[str, Member] = {}
     for key in public:
-        made = getattr(module, key, None)
-        is_member = isinstance(made, type) and issubclass(made, KINDS)
-        is_here = getattr(made, "__module__", "") == module.__name__ or key == only
-        if is_here and (is_member or isinstance(made, FunctionType)):
-            members[key] = made  # type: ignore[assignment]
+        member = getattr(module, key, None)
+        is_member = isinstance(member, type) and issubclass(member, KINDS)
+        is_here = getattr(member, "__module__", "") == module.__name__ or key == only
+        if is_here and (is_member or isinstance(member, FunctionType)):
+            members[key] = member  # type: ignore[assignment]
     if not members:
         kinds = "Learner, Scheduler, Losses, Delays or Domain"
         raise ValueError(f"{place}: {name} has no member{f' {only}' * bool(only)}: a class that inherits {kinds}")
@@ -174,7 +177,7 @@ def _home(name: str, module: ModuleType, only: str, place: str) -> Home:
         if any(key in table for table in INSIDE.values()):
             raise ValueError(f"{place}: {name} has a member {key}, which Tarry has too: give yours another name")
     try:
-        return Home(name, members, {key: _digest_of(made) for key, made in members.items()})
+        return Home(name, members, {key: _digest_of(member) for key, member in members.items()})
     except sources.Unknown as error:
         raise ValueError(f"{place}: {error} was edited after it was imported, or has no text: start anew") from error
 

@@ -104,8 +104,8 @@ def read_part(path: Path, columns: list[str] | None = None) -> pl.DataFrame | No
     schema = {name: kind for name, kind in PART.items() if columns is None or name in columns}
     there = pl.read_parquet_schema(io.BytesIO(data))
     # The version of the columns is read whatever is asked for: a later release's part must be refused.
-    kept = [name for name in dict.fromkeys([*schema, "schema"]) if name in there]
-    return conformed(pl.read_parquet(io.BytesIO(data), columns=kept), schema, path).select(*schema)
+    columns_there = [name for name in dict.fromkeys([*schema, "schema"]) if name in there]
+    return conformed(pl.read_parquet(io.BytesIO(data), columns=columns_there), schema, path).select(*schema)
 
 
 def _digest(data: bytes) -> str:
@@ -162,16 +162,16 @@ class Writer:
 
     def _merge(self, level: int) -> None:
         """Merge this writer's parts of a level once there are many; parts of other writers are theirs."""
-        mine = self._levels.get(level, [])
-        if len(mine) < MERGED:
+        paths = self._levels.get(level, [])
+        if len(paths) < MERGED:
             return
         self._levels[level] = []
         frames = []
         with contextlib.suppress(FileNotFoundError):  # damaged, and another run has set it aside
-            frames = [frame for path in mine if (frame := read_part(path)) is not None]
-        if len(frames) == len(mine):  # else one is damaged, and all stay where they are
+            frames = [frame for path in paths if (frame := read_part(path)) is not None]
+        if len(frames) == len(paths):  # else one is damaged, and all stay where they are
             self._levels.setdefault(level + 1, []).append(write_part(self._folder, pl.concat(frames), level + 1))
-            for old in mine:  # only now: a kill in between leaves cells twice, and readers take each once
+            for old in paths:  # only now: a kill in between leaves cells twice, and readers take each once
                 old.unlink(missing_ok=True)
             self._merge(level + 1)
 

@@ -47,30 +47,30 @@ def build_game(
     is given, with what is ``drawn`` in it, the rest is taken from there.
     """
     by_seed: set[str] = set()
-    told: dict[str, Any] = {"rng": seed, "horizon": content["horizon"], "dimension": content["dimension"]}
+    facts: dict[str, Any] = {"rng": seed, "horizon": content["horizon"], "dimension": content["dimension"]}
 
     def known(key: str, name: str) -> Any:
         if name == "rng":
             by_seed.add(key)
-        if name not in TOLD[key] or told.get(name) is None:
+        if name not in TOLD[key] or facts.get(name) is None:
             raise ValueError(f"{key} needs {name}: give it to the game, as in {name} = …, or as an axis")
-        return told[name]
+        return facts[name]
 
     # In this order: delays and losses may ask for what the domain says, losses for the horizon of the delays.
     if other is None or "domain" in drawn:
         domain = make("domain", content["domain"], partial(known, "domain"))
     else:
         domain = other.domain
-    told |= {"dimension": int(domain.dimension), "domain": domain}
+    facts |= {"dimension": int(domain.dimension), "domain": domain}
     if other is None or {"domain", "delays"}.intersection(drawn):
         waits = make("delays", content["delays"], partial(known, "delays"))
-        listed = waits if waits.reacts or waits.horizon > LISTED else delays.array(waits.values)
+        game_delays = waits if waits.reacts or waits.horizon > LISTED else delays.array(waits.values)
     else:
-        listed = other.delays
-    told["horizon"] = int(listed.horizon)
-    made = make("losses", content["losses"], partial(known, "losses"))
+        game_delays = other.delays
+    facts["horizon"] = int(game_delays.horizon)
+    losses = make("losses", content["losses"], partial(known, "losses"))
     rules = {name: content[name] for name in ("capacity", *GAME_RULES)}
-    return Game(domain, made, listed, **rules), by_seed
+    return Game(domain, losses, game_delays, **rules), by_seed
 
 
 def build_player(content: dict[str, Any], game: Game) -> Player:
@@ -81,9 +81,9 @@ def build_player(content: dict[str, Any], game: Game) -> Player:
             raise ValueError(f"a game does not tell {name}: give {name} = …")
         return FACTS[name](game)
 
-    made = {key: make(key, spec, known) for key, spec in content.items()}
-    ready: Player | None = made.get("player")
-    return Player(**made) if ready is None else ready
+    parts = {key: make(key, spec, known) for key, spec in content.items()}
+    ready: Player | None = parts.get("player")
+    return Player(**parts) if ready is None else ready
 
 
 class Prepared(NamedTuple):
@@ -108,16 +108,18 @@ def prepare_cell(cell: str, content: str) -> Prepared:
         return game
 
     game, by_seed = (None, games) if drawn else (first, None)
-    kept = {"checkpoints": plain["checkpoints"], "bound": plain["bound"], "comparator": _comparator(plain)}
-    return Prepared(cell, Match(game, partial(build_player, plain["player"]), seeds, games=by_seed, **kept), backlogs)
+    options = {"checkpoints": plain["checkpoints"], "bound": plain["bound"], "comparator": _comparator(plain)}
+    return Prepared(
+        cell, Match(game, partial(build_player, plain["player"]), seeds, games=by_seed, **options), backlogs
+    )
 
 
 def _comparator(content: dict[str, Any]) -> Any:
     """Return what a cell's regret is measured against, as ``simulate`` takes it."""
-    given = content.get("comparator", BEST)
-    if is_data(given):
-        return read_data(given["file"], given["digest"], tuple(given.get("columns", ())))
-    return None if given == "none" else given
+    comparator = content.get("comparator", BEST)
+    if is_data(comparator):
+        return read_data(comparator["file"], comparator["digest"], tuple(comparator.get("columns", ())))
+    return None if comparator == "none" else comparator
 
 
 def play_cells(
@@ -134,11 +136,11 @@ def play_cells(
             raise Cancelled
 
     started = time.perf_counter()
-    for one, record in zip(cells, play_matches((one.match for one in cells), device, report), strict=True):
+    for cell, record in zip(cells, play_matches((cell.match for cell in cells), device, report), strict=True):
         same = {
-            "cell": one.cell,
+            "cell": cell.cell,
             "horizon": record.horizon,
-            "dimension": one.match.first.run.game.dimension,
+            "dimension": cell.match.first.run.game.dimension,
             "capacity": record.capacity,
             "learner_played": type(record.player.learner).__name__,
             "scheduler_played": type(record.player.scheduler).__name__,
@@ -147,7 +149,7 @@ def play_cells(
             "versions": _versions(),
             "schema": SCHEMA,
         }
-        columns = _columns(record, record.met_delays or [one.backlogs[seed] for seed in record.seeds])
+        columns = _columns(record, record.met_delays or [cell.backlogs[seed] for seed in record.seeds])
         yield {name: [value] * len(record.seeds) for name, value in same.items()} | columns
 
 
@@ -160,8 +162,8 @@ def play_cell(cell: str, content: str, stopped: Callable[[], bool] = lambda: Fal
 
 @cache  # the hash of the sources takes a while
 def _versions() -> str:
-    known = versions()
-    return json.dumps({name: known[name] for name in RECORDED})
+    versions_here = versions()
+    return json.dumps({name: versions_here[name] for name in RECORDED})
 
 
 def _columns(record: Record, summaries: list[Any]) -> Columns:
@@ -169,16 +171,16 @@ def _columns(record: Record, summaries: list[Any]) -> Columns:
     books, weights = record.occupancy, record.weights
     return {
         "seed": record.seeds,
-        **{name: [getattr(one, name) for one in summaries] for name in ("total_delay", "max_delay", "max_backlog")},
+        **{name: [getattr(entry, name) for entry in summaries] for name in ("total_delay", "max_delay", "max_backlog")},
         "regret": record.regret,
         "loss": record.loss,
-        "comparator_gap": [one.gap for one in record.comparators] or [nan] * len(record.seeds),
+        "comparator_gap": [entry.gap for entry in record.comparators] or [nan] * len(record.seeds),
         "bound": record.bound,
         **{
-            name: [nan if one is None else float(np.float64(getattr(one, name))) for one in record.certificates]
+            name: [nan if entry is None else float(np.float64(getattr(entry, name))) for entry in record.certificates]
             for name in PARTS
         },
-        "holds": [None if one is None else one.holds for one in record.certificates],
+        "holds": [None if entry is None else entry.holds for entry in record.certificates],
         "bounds_regret": record.bounds_regret,
         **{name: record.fates[:, i] for i, name in enumerate(FATES)},
         **{f"occupancy_{name}": getattr(books, name) for name in ("mean", "peak", "full")},
@@ -207,7 +209,7 @@ def refusal(content: str) -> str:
 def told(error: Exception) -> str:
     """Return an error as a sentence; one from within a user's code names the function and the line."""
     is_told = isinstance(error, (TarryError, ArgumentError, MemoryError))
-    known = error if is_told else failing(error, anywhere=not isinstance(error, ValueError)) or error
-    text = " ".join(str(known).split())
+    cause = error if is_told else failing(error, anywhere=not isinstance(error, ValueError)) or error
+    text = " ".join(str(cause).split())
     # An error about the input is a sentence; any other needs its kind to be understood.
-    return text if isinstance(known, (ValueError, TypeError)) and text else f"{type(known).__name__}: {text}"
+    return text if isinstance(cause, (ValueError, TypeError)) and text else f"{type(cause).__name__}: {text}"

@@ -62,8 +62,8 @@ def run_sweep(
     folder.tidy()
     folder.set_damaged_aside()
     folder.write_plan(sweep)
-    mine, done = share(sweep, task), folder.read(["cell"]).cells
-    left = {cell: content for cell, content in mine.items() if cell not in done}
+    contents, finished_cells = share(sweep, task), folder.read(["cell"]).cells
+    left = {cell: content for cell, content in contents.items() if cell not in finished_cells}
     writer, failed, finished = Writer(folder.parts), dict[str, str](), 0
 
     def count(cells: list[str], *, changed: bool = False) -> None:
@@ -71,7 +71,7 @@ def run_sweep(
         folder.forgive(cells)
         finished += len(cells)
         if progress is not None and (cells or changed):
-            progress(len(mine) - len(left) + finished + len(failed), len(mine))
+            progress(len(contents) - len(left) + finished + len(failed), len(contents))
 
     count([], changed=True)
     try:
@@ -88,7 +88,7 @@ def run_sweep(
         count(writer.flush())
     finally:
         count(writer.flush())  # what an interrupt left, that of the line above too
-    return Summary(len(mine) - len(left), finished, failed)
+    return Summary(len(contents) - len(left), finished, failed)
 
 
 def parse_task(text: str) -> tuple[int, int]:
@@ -121,10 +121,10 @@ class Standing(NamedTuple):
 def standing(sweep: Sweep, folder: Folder) -> Standing:
     """Return where a sweep stands."""
     contents = folder.read(["cell", "seconds", "horizon", "seed"])
-    planned, done = sweep.contents, contents.cells
-    left = [json.loads(content) for cell, content in planned.items() if cell not in done]
+    planned, finished_cells = sweep.contents, contents.cells
+    left = [json.loads(content) for cell, content in planned.items() if cell not in finished_cells]
     horizons: dict[str, int] = {}  # many cells have few delays among them, and some must be drawn to be measured
-    rounds, guessed, met = 0, CELL_SECONDS * len(left), set[str]()
+    rounds, guessed, combinations = 0, CELL_SECONDS * len(left), set[str]()
     for plain in left:
         delays, horizon = plain["game"]["delays"], plain["game"]["horizon"]
         key = canonical([delays, horizon])
@@ -136,8 +136,8 @@ def standing(sweep: Sweep, folder: Folder) -> Standing:
         same = canonical(
             [plain["game"][part] for part in ("domain", "losses", "horizon", "dimension")] + plain["seeds"]
         )
-        guessed += seeds * (SEED_SECONDS + horizons[key] * _guessed_round(plain, is_new=same not in met))
-        met.add(same)
+        guessed += seeds * (SEED_SECONDS + horizons[key] * _guessed_round(plain, is_new=same not in combinations))
+        combinations.add(same)
     measured = _seconds_a_round(contents.frames)
     failed = {cell: sentence for cell, sentence in folder.failed().items() if cell in planned}
     guess = guessed if measured is None else rounds * measured + CELL_SECONDS * len(left)

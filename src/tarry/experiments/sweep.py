@@ -71,8 +71,8 @@ def load_sweep(path: str | Path) -> Sweep:
     from tarry.experiments.own import load_members
 
     table, text = read_sweep(Path(path))
-    own = load_members(text.members)
-    expansion = Expansion(table, text, own)
+    members = load_members(text.members)
+    expansion = Expansion(table, text, members)
     cells = list(expansion.cells())
     if not cells:
         raise ValueError(f"{text.place()}: there is nothing to run: a block names no game or no player")

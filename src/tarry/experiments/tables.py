@@ -59,7 +59,7 @@ def _comparator(value: Any) -> Any:
     if value in ("best", "none") if isinstance(value, str) else is_data(value):
         return value
     rows = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
-    if not all(isinstance(row, list) and row and all(type(one) in (int, float) for one in row) for row in rows):
+    if not all(isinstance(row, list) and row and all(type(number) in (int, float) for number in row) for row in rows):
         raise _refused("'best', 'none', an action (a list of numbers), a path (a list of actions) or a file")
     return value
 
@@ -198,9 +198,9 @@ def seed_numbers(seeds: Any) -> list[int]:
 
 
 def _sentence(error: ValidationError, text: Text) -> str:
-    found = error.errors()
+    errors = error.errors()
     # A misspelt key comes first, since it explains a missing one.
-    first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
+    first = next((problem for problem in errors if problem["type"] == "extra_forbidden"), errors[0])
     key = [part for part in first["loc"] if part not in (COUNT, LIST, TABLE)]
     place = text.place(*key)
     if first["type"] == "extra_forbidden":
@@ -214,11 +214,11 @@ def _sentence(error: ValidationError, text: Text) -> str:
     return f"{place}: must be {_wanted(first)}, got {first['input']!r}"
 
 
-def _wanted(one: Any) -> str:
+def _wanted(problem: Any) -> str:
     """Return what would have been taken, in words."""
-    if one["type"] == "literal_error":
-        return str(one["ctx"]["expected"])
+    if problem["type"] == "literal_error":
+        return str(problem["ctx"]["expected"])
     # A value in no shape of seeds at all is held against the simplest one.
-    if one["type"] == "wanted" and one["loc"][-1:] == (COUNT,):
-        return f"{one['msg']}, a list or a table"
-    return WANTED.get(one["type"]) or str(one["msg"])
+    if problem["type"] == "wanted" and problem["loc"][-1:] == (COUNT,):
+        return f"{problem['msg']}, a list or a table"
+    return WANTED.get(problem["type"]) or str(problem["msg"])

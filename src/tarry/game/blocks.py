@@ -48,8 +48,8 @@ class Pace:
         self._threads, self._horizon = run.threads, run.horizon
         self._even = -(-seeds // run.threads)  # so that each thread has a block
         # Rounds take some nanoseconds for each entry of a play; of plain Python nothing can be said.
-        known = 3e-9 * (10 + run.player.learner.dimension)
-        self.seconds = FIRST_SECONDS / FIRST_BLOCK if run.is_plain else known
+        guess = 3e-9 * (10 + run.player.learner.dimension)
+        self.seconds = FIRST_SECONDS / FIRST_BLOCK if run.is_plain else guess
         self.limit = FIRST_SECONDS
 
     def rounds(self) -> int:
@@ -217,12 +217,12 @@ def play_block(
         report(n * (last + 1 - first))
         first = last + 1
     logs = block.hand_over_logs() if run.keep_rounds else [None] * n
-    found, first = list[Played](), 0
+    results, first = list[Played](), 0
     for part in parts:
         rows = slice(first, first + len(part.seeds))
-        found.append(part.run.played(part.seeds, block.buffers, logs, rows))
+        results.append(part.run.played(part.seeds, block.buffers, logs, rows))
         first = rows.stop
-    return found
+    return results
 
 
 def _check_domains(parts: Sequence[Part], plays: np.ndarray, t: int) -> None:
@@ -257,29 +257,29 @@ class Crew:
     def play(self, parts: Sequence[Part], stop: Stop, report: Callable[[int], None]) -> list[Played]:
         """Play these parts, those of one kind together, of at most ``next_size`` seeds; raise Stopped if told to."""
 
-        def play_together(mine: Sequence[Part]) -> list[Played]:
-            if mine[0].kind not in self._idle and len(self._idle) >= KINDS:
+        def play_together(together: Sequence[Part]) -> list[Played]:
+            if together[0].kind not in self._idle and len(self._idle) >= KINDS:
                 self._idle.clear()  # a function of its own makes a kind of each seed
-            idle = self._idle.setdefault(mine[0].kind, [])
+            idle = self._idle.setdefault(together[0].kind, [])
             try:
                 block = idle.pop()
             except IndexError:
-                block = Block(mine[0].run, mine[0].fresh, self._size)
-            found = play_block(mine, block, self._pace, stop, report)
+                block = Block(together[0].run, together[0].fresh, self._size)
+            results = play_block(together, block, self._pace, stop, report)
             idle.append(block)
-            return found
+            return results
 
         return play_by_kind(parts, play_together)
 
 
 def play_by_kind(parts: Sequence[Part], play: Callable[[list[Part]], list[Played]]) -> list[Played]:
     """Return what parts leave, in their order; those of one kind are played together."""
-    by_kind, found = dict[Any, list[int]](), dict[int, Played]()
+    by_kind, results = dict[Any, list[int]](), dict[int, Played]()
     for i, part in enumerate(parts):
         by_kind.setdefault(part.kind, []).append(i)
-    for mine in by_kind.values():
-        found |= zip(mine, play([parts[i] for i in mine]), strict=True)
-    return [found[i] for i in range(len(parts))]
+    for places in by_kind.values():
+        results |= zip(places, play([parts[i] for i in places]), strict=True)
+    return [results[i] for i in range(len(parts))]
 
 
 def most_replicas(part: Part, seeds: int, own: int = 0) -> int:

@@ -55,9 +55,9 @@ class Checked(np.ndarray):
     def __getitem__(self, key: Any) -> Any:
         return super().__getitem__(_forward(self, key))
 
-    def __setitem__(self, key: Any, given: Any) -> None:
-        super().__setitem__(_forward(self, key), given)
-        if self.dtype.kind == "f" and Checked.spoiled is None and not np.all(np.isfinite(given)):
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(_forward(self, key), value)
+        if self.dtype.kind == "f" and Checked.spoiled is None and not np.all(np.isfinite(value)):
             caller = sys._getframe(1)
             if is_foreign(caller.f_code.co_filename):
                 Checked.spoiled = Where(caller.f_code, caller.f_lineno)
@@ -65,10 +65,10 @@ class Checked(np.ndarray):
 
 def _forward(array: np.ndarray, key: Any) -> Any:
     """Return a key; raise IndexError for an index outside the array, or from its end."""
-    for axis, one in enumerate(key if isinstance(key, tuple) else (key,)):
-        if isinstance(one, (int, np.integer)) and not 0 <= one < (array.shape[axis] if axis < array.ndim else 0):
-            what = f"the index {one} is outside an array of shape {array.shape}"
-            raise IndexError(f"{what}, or counts from its end" if one < 0 else what)
+    for axis, index in enumerate(key if isinstance(key, tuple) else (key,)):
+        if isinstance(index, (int, np.integer)) and not 0 <= index < (array.shape[axis] if axis < array.ndim else 0):
+            what = f"the index {index} is outside an array of shape {array.shape}"
+            raise IndexError(f"{what}, or counts from its end" if index < 0 else what)
     return key
 
 
@@ -159,8 +159,8 @@ def _writing(stays: bool, implementation: Any, *arguments: Any) -> Any:
         raise Wrong(problem, Where(code, code.co_firstlineno))
     if not np.all(np.isfinite(out)):
         missing = int(np.argmin(np.isfinite(out)))
-        said = f"leaves {out[missing]} in entry {missing} of {code.co_varnames[code.co_argcount - 1]}"
-        raise Wrong(said, Checked.spoiled or Where(code, code.co_firstlineno))
+        gap = f"leaves {out[missing]} in entry {missing} of {code.co_varnames[code.co_argcount - 1]}"
+        raise Wrong(gap, Checked.spoiled or Where(code, code.co_firstlineno))
     return returned
 
 
@@ -175,13 +175,13 @@ def _projecting(implementation: Any, domain: Any, x: Any, scratch: Any) -> Any:
     return returned
 
 
-def _is_whole(given: Any) -> bool:
-    return isinstance(given, (int, np.integer)) and not isinstance(given, bool)
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _is_number(given: Any, least: float = -np.inf) -> bool:
-    is_real = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
-    return bool(is_real and np.isfinite(given) and given >= least)
+def _is_number(value: Any, least: float = -np.inf) -> bool:
+    is_real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return bool(is_real and np.isfinite(value) and value >= least)
 
 
 def _check_admitted(rounds: Any, slot: Any, scheduler: Any, state: Any, draws: Any, request: Any) -> str:

@@ -90,11 +90,11 @@ def descend(domain: Any, objective: Objective, start: Vector) -> Iterator[Turn]:
     project_to, here, turn, idle = Projection(domain), objective.at(start), None, 0
     curvature = objective.curvature(here, None)
     for _ in range(STEPS):
-        kept = _turn(project_to, here, curvature)
-        if turn is not None and kept.fall > objective.enough * turn.fall:
+        best = _turn(project_to, here, curvature)
+        if turn is not None and best.fall > objective.enough * turn.fall:
             curvature = objective.curvature(here, curvature)
-            kept = _turn(project_to, here, curvature)
-        turn = kept
+            best = _turn(project_to, here, curvature)
+        turn = best
         yield turn
         idle += turn.fall <= 1e-16 * max(1.0, abs(here.value))
         there = None if idle > 2 else _along(objective, here, project_to(here.x + turn.step))
@@ -123,11 +123,11 @@ def differences(domain: Any, at: Callable[[Vector], Sample], here: Sample, befor
         widths = np.clip(USUAL * scales, NARROWEST * radius, WIDEST * radius)
     columns = np.zeros((k, k))
     for i in range(k):
-        one = np.zeros(k)
+        unit = np.zeros(k)
         widths[i] = max(widths[i], 1e-8 * abs(here.x[i]))  # wide against the rounding of x
-        one[i] = widths[i] if here.x[i] <= domain.center[i] else -widths[i]
-        near, far = at(here.x + one), at(here.x + 2 * one)
-        columns[i] = (4 * (near.slope - here.slope) - (far.slope - here.slope)) / (2 * one[i])
+        unit[i] = widths[i] if here.x[i] <= domain.center[i] else -widths[i]
+        near, far = at(here.x + unit), at(here.x + 2 * unit)
+        columns[i] = (4 * (near.slope - here.slope) - (far.slope - here.slope)) / (2 * unit[i])
     if not np.all(np.isfinite(columns)):
         return columns
     values, axes = np.linalg.eigh((columns + columns.T) / 2)
@@ -188,11 +188,11 @@ class _Splitting:
         for _ in range(TURNS):
             if np.linalg.norm(r) <= rounding:
                 break
-            found = self._newton(w, r)
-            if found is None and np.linalg.norm(r) <= 100 * rounding:
+            solution = self._newton(w, r)
+            if solution is None and np.linalg.norm(r) <= 100 * rounding:
                 break
-            if found is not None:
-                w, r = found
+            if solution is not None:
+                w, r = solution
                 continue
             for _ in range(SPLITTINGS):
                 w = w + r

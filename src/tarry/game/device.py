@@ -40,8 +40,8 @@ def _play(setting: Any, shared: Any, buffers: Buffers, first: int, last: int) ->
 
 
 @step
-def _play_cells(setting: Any, shared: Any, mine: tuple[Buffers, int], first: int, last: int) -> None:
-    (like, words, stop), (buffers, which) = shared, mine
+def _play_cells(setting: Any, shared: Any, places: tuple[Buffers, int], first: int, last: int) -> None:
+    (like, words, stop), (buffers, which) = shared, places
     player, fixed = read(like, words, which)
     play_rounds(player, setting, fixed, buffers, stop, first, last)
 
@@ -76,9 +76,9 @@ class DeviceBlock:
         counts = [len(part.seeds) for part in parts]
         if self._is_used or len(parts) > 1:
             fresh = zip(*(leaves(part.fresh) for part in parts), strict=True)
-            for rows, listed in zip(flat(self._stack), fresh, strict=True):
-                if len(parts) == 1 or not np.any((every := np.stack(listed)) != listed[0]):
-                    cuda.respread(rows, listed[0])
+            for rows, leaf in zip(flat(self._stack), fresh, strict=True):
+                if len(parts) == 1 or not np.any((every := np.stack(leaf)) != leaf[0]):
+                    cuda.respread(rows, leaf[0])
                 else:
                     cuda.lay(rows, every.repeat(counts, axis=0))
         self._is_used, self._seeds = True, sum(counts)
@@ -126,8 +126,8 @@ class DeviceBlock:
         measured = {"loss": fetch(world.loss), "held": fetch(world.held)}
         if is_last:
             measured["curve"] = fetch(world.curve)
-            foe = world.reactions
-            measured["reactions"] = foe._replace(rows=fetch(foe.rows), waits=fetch(foe.waits))
+            reactions = world.reactions
+            measured["reactions"] = reactions._replace(rows=fetch(reactions.rows), waits=fetch(reactions.waits))
             if self._run.keep_rounds:
                 log = type(log)(*map(fetch, log))
         state = state._replace(tally=tally, play=fetch(state.play))
@@ -177,18 +177,18 @@ class DeviceCrew:
     def play(self, parts: Sequence[Part], stop: Stop, report: Callable[[int], None]) -> list[Played]:
         """Play these parts, those of one kind together, of at most ``next_size`` seeds; raise Stopped if told to."""
 
-        def play_together(mine: list[Part]) -> list[Played]:
-            kind = mine[0].kind
+        def play_together(together: list[Part]) -> list[Played]:
+            kind = together[0].kind
             if kind not in self._blocks:
                 self._blocks.clear()  # memory for one kind at a time
-                self._blocks[kind] = DeviceBlock(mine[0].run, mine[0].fresh, self._size, self._own)
-            block, found = self._blocks[kind], list[Played]()
-            while left := mine[len(found) :]:
+                self._blocks[kind] = DeviceBlock(together[0].run, together[0].fresh, self._size, self._own)
+            block, results = self._blocks[kind], list[Played]()
+            while left := together[len(results) :]:
                 # Memory for fewer, where seeds of this kind need more than those of the first.
                 ends = np.cumsum([len(part.seeds) for part in left])
                 fits = max(1, int(np.searchsorted(ends, block.size, side="right")))
-                found += play_block(left[:fits], block, self._pace, stop, report)
-            return [one._replace(is_on_gpu=True) for one in found]
+                results += play_block(left[:fits], block, self._pace, stop, report)
+            return [result._replace(is_on_gpu=True) for result in results]
 
         return play_by_kind([_fitted(part) for part in parts], play_together)
 

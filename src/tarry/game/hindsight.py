@@ -89,9 +89,9 @@ def room_for_best(domain: Any, losses: Any, horizon: int) -> SimpleNamespace:
             project.find(type(domain)),
             *(verb.find(type(losses)) for verb in (value, gradient, support)),
         ]
-        verbs += [verb.members.get(one) for verb in (curve, bend) for one in type(losses).__mro__]
-        made = _content((domain, losses))
-        key = None if made is None else (made, horizon, fetch.find(type(losses.rows)), *verbs)
+        verbs += [verb.members.get(kind) for verb in (curve, bend) for kind in type(losses).__mro__]
+        content = _content((domain, losses))
+        key = None if content is None else (content, horizon, fetch.find(type(losses.rows)), *verbs)
     place = SimpleNamespace(lock=threading.Lock(), found=None, key=key)
     return place if key is None else _shared.take(key, place)
 
@@ -116,48 +116,50 @@ def compare(game: Any, rounds: np.ndarray, stopped: Callable[[], bool] = lambda:
     with best.lock:  # of threads that finish their seeds together one solves, and the others wait for it
         if best.found is None:
             _keep(best, rounds, comparator(game.domain, game.losses, game.horizon, rounds, stopped))
-        known, found = best.found
-        if not np.array_equal(known, rounds):
-            found = _keep(best, rounds, found._replace(losses=losses_up_to(game.losses, found.point, rounds, stopped)))
-    return found  # type: ignore[no-any-return]
+        known_rounds, comparison = best.found
+        if not np.array_equal(known_rounds, rounds):
+            comparison = _keep(
+                best, rounds, comparison._replace(losses=losses_up_to(game.losses, comparison.point, rounds, stopped))
+            )
+    return comparison  # type: ignore[no-any-return]
 
 
-def _keep(place: SimpleNamespace, rounds: np.ndarray, found: Comparator) -> Comparator:
+def _keep(place: SimpleNamespace, rounds: np.ndarray, comparison: Comparator) -> Comparator:
     """Put a comparator in its place, where nobody can change it: equal games share it."""
-    for part in (found.point, found.losses):
+    for part in (comparison.point, comparison.losses):
         part.setflags(write=False)
-    place.found = rounds, found
-    _shared.resize(place.key, rounds.nbytes + found.point.nbytes + found.losses.nbytes)
-    return found
+    place.found = rounds, comparison
+    _shared.resize(place.key, rounds.nbytes + comparison.point.nbytes + comparison.losses.nbytes)
+    return comparison
 
 
-def comparing(given: Any, game: Any, rounds: np.ndarray) -> Callable[[Any, Callable[[], bool]], Comparator | None]:
+def comparing(against: Any, game: Any, rounds: np.ndarray) -> Callable[[Any, Callable[[], bool]], Comparator | None]:
     """Return what finds the comparator of games like this one, from what ``simulate`` was given.
 
     Raise ArgumentError for what is neither ``"best"``, None, a :class:`Comparator`, an action nor a path of the domain.
     """
-    if given is None:
+    if against is None:
         return lambda _game, _stopped: None
-    if isinstance(given, str):
-        as_choice(given, "comparator", ["best"])
+    if isinstance(against, str):
+        as_choice(against, "comparator", ["best"])
         return lambda game, stopped: compare(game, rounds, stopped)
-    if not isinstance(given, Comparator):
-        actions, one, path = as_array(given, "comparator"), (game.dimension,), (game.horizon, game.dimension)
-        if actions.shape not in (one, path):
-            problem = f"must be 'best', None, an action of shape {one} or a path of shape {path}"
+    if not isinstance(against, Comparator):
+        actions, action_shape, path = as_array(against, "comparator"), (game.dimension,), (game.horizon, game.dimension)
+        if actions.shape not in (action_shape, path):
+            problem = f"must be 'best', None, an action of shape {action_shape} or a path of shape {path}"
             raise ArgumentError("comparator", problem, actions.shape)
         check_path(game.domain, actions, "comparator")
-        given = Comparator(actions, np.full(1, nan), nan)
-    return lambda game, stopped: _again(given, losses_up_to(game.losses, given.point, rounds, stopped))
+        against = Comparator(actions, np.full(1, nan), nan)
+    return lambda game, stopped: _again(against, losses_up_to(game.losses, against.point, rounds, stopped))
 
 
-def _again(given: Comparator, losses: Vector) -> Comparator:
+def _again(earlier: Comparator, losses: Vector) -> Comparator:
     """Return a comparator with these losses; raise ArgumentError where it was found for others."""
-    before, now = float(given.losses[-1]), float(losses[-1])
+    before, now = float(earlier.losses[-1]), float(losses[-1])
     if not (isnan(before) or isclose(before, now, rel_tol=1e-9, abs_tol=1e-9)):
         problem = f"lost {before:g} where it was found, and loses {now:g} in this game"
         raise ArgumentError("comparator", problem, remedy="give its point, or comparator='best'")
-    return given._replace(losses=losses)
+    return earlier._replace(losses=losses)
 
 
 def check_path(domain: Any, path: Vector, name: str) -> None:
@@ -231,12 +233,12 @@ def weighted_comparator(game: Any) -> Comparator:
     """Return the best fixed action of the losses w_t f_t of a weighted game, and its loss over all rounds."""
     losses = in_table(game.losses, game.horizon)
     weighted = _Weighted.make(_WeightedRows.make(losses.rows, game.weights), losses)
-    found = _in_closed_form(game.domain, losses, game.horizon, lambda: False, game.weights)
-    if found is None:
+    solution = _in_closed_form(game.domain, losses, game.horizon, lambda: False, game.weights)
+    if solution is None:
         best = minimise(game.domain, weighted, game.horizon)
-        found = best.point, best.gap
-    point = np.ascontiguousarray(found[0])
-    return Comparator(point, losses_up_to(weighted, point, np.array([game.horizon])), found[1])
+        solution = best.point, best.gap
+    point = np.ascontiguousarray(solution[0])
+    return Comparator(point, losses_up_to(weighted, point, np.array([game.horizon])), solution[1])
 
 
 def comparator(
@@ -244,11 +246,11 @@ def comparator(
 ) -> Comparator:
     """Return the best fixed action of rounds 1..horizon, and its losses up to each of ``rounds``."""
     losses = in_table(losses, horizon)
-    found = _in_closed_form(domain, losses, horizon, stopped, np.ones(0))
-    if found is None:
+    solution = _in_closed_form(domain, losses, horizon, stopped, np.ones(0))
+    if solution is None:
         best = minimise(domain, losses, horizon, stopped)
-        found = best.point, best.gap
-    point, gap = np.ascontiguousarray(found[0]), found[1]
+        solution = best.point, best.gap
+    point, gap = np.ascontiguousarray(solution[0]), solution[1]
     return Comparator(point, losses_up_to(losses, point, rounds, stopped), gap)
 
 
@@ -344,16 +346,16 @@ def _losses_at(
 
 @entry
 def _sum_losses(
-    losses: Any, first: int, last: int, every: int, x: Vector, row: Vector, one: Vector, total: Vector, sums: Vector
+    losses: Any, first: int, last: int, every: int, x: Vector, row: Vector, slope: Vector, total: Vector, sums: Vector
 ) -> None:
     for t in range(first, last + 1, every):
         fetch(losses.rows, t, row)
         height = value(losses, row, x)
         sums[0] += height
         sums[1] += support(losses, row, x, height)
-        gradient(losses, row, x, one)
+        gradient(losses, row, x, slope)
         for i in range(x.size):
-            total[i] += one[i]
+            total[i] += slope[i]
 
 
 @entry
@@ -406,9 +408,9 @@ class _Objective:
         if not isinstance(self._losses, Supervised):
             # Of some rounds, more each time: curvature may err, since slopes and certificates do not.
             at, share = partial(self.at, every=self._every), self._horizon / -(-self._horizon // self._every)
-            known = here if self._every == 1 else at(here.x)
+            sample = here if self._every == 1 else at(here.x)
             self._every = max(1, self._every // 4)
-            return share * differences(self._domain, at, known, None if before is None else before / share)
+            return share * differences(self._domain, at, sample, None if before is None else before / share)
         lower, add = np.zeros((here.x.size, here.x.size)), _sum_curvatures.dispatcher_for(self._losses)
         for first, last in blocks(self._horizon, self._stopped):
             add(self._losses, first, last, here.x, self._row, lower)

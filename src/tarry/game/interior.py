@@ -179,12 +179,12 @@ class _Path:
         aim = level * (float(ahead) / count / level) ** 3
         # Curved limits bend away from the prediction: what their room loses is made up for.
         lost = room + inwards @ dx - self._room(self._x + dx)
-        taken = step((aim + dp * ds, aim - dq * ds, aim - dprices * (inwards @ dx) + self._prices * lost))
-        share = min(1.0, SHORT * self._share(taken))
-        if not share > 1e-6 or not all(np.all(np.isfinite(part)) for part in taken):
+        state = step((aim + dp * ds, aim - dq * ds, aim - dprices * (inwards @ dx) + self._prices * lost))
+        share = min(1.0, SHORT * self._share(state))
+        if not share > 1e-6 or not all(np.all(np.isfinite(part)) for part in state):
             return False
-        mine = (self._x, self._s, self._above, self._below, self._prices, self._levers)
-        for part, change in zip(mine, taken, strict=True):
+        before = (self._x, self._s, self._above, self._below, self._prices, self._levers)
+        for part, change in zip(before, state, strict=True):
             part += share * change
         return True
 

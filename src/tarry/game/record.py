@@ -84,15 +84,15 @@ class SeedResults:
         full = counts[:, FULL_ROUNDS] / run.horizon
         sized = None if run.game.sizes is None else _rows(played, "sized")
         return {
-            "seeds": [seed for one in played for seed in one.seeds],
+            "seeds": [seed for part in played for seed in part.seeds],
             "horizon": run.horizon,
             "capacity": run.game.capacity,
             "fates": _rows(played, "fates"),
             "weights": weights_of(sums, run.horizon),
             "occupancy": Occupancy(sums[:, OCCUPANCY] / run.horizon, counts[:, PEAK].astype(float), full),
-            "_logs": [log for one in played for log in one.logs],
+            "_logs": [log for part in played for log in part.logs],
             "_strays": _rows(played, "strays") if run.player.scheduler.conserves_weight else None,
-            "_sizes": [one.run.game.sizes for one in played for _ in one.seeds],
+            "_sizes": [part.run.game.sizes for part in played for _ in part.seeds],
             "size_moments": None if sized is None else sized[:, ARRIVED_SQUARE] / sized[:, BEGUN_SQUARE],
         }
 
@@ -124,22 +124,24 @@ class SeedResults:
         ValueError for other schedulers.
         """
         low, high = as_range(low, high)
-        weights, given = self._log(seed).weights, np.asarray(values, dtype=float)
+        weights, numbers = self._log(seed).weights, np.asarray(values, dtype=float)
         if self._strays is None:
             raise ValueError("how far weighted sums may stray is known for VarOpt alone: play with it")
-        if given.shape != weights.shape:
-            raise ArgumentError("values", f"must have {self.horizon} entries, one a round", given.shape)
+        if numbers.shape != weights.shape:
+            raise ArgumentError("values", f"must have {self.horizon} entries, one a round", numbers.shape)
         at, used = 0 if seed is None else self._index[seed], weights > 0
-        stated = self._sizes[at]
-        sizes = np.ones(self.horizon) if stated is None else stated
-        w, y, b = weights[used], given[used], sizes[used]
+        round_sizes = self._sizes[at]
+        sizes = np.ones(self.horizon) if round_sizes is None else round_sizes
+        w, y, b = weights[used], numbers[used], sizes[used]
         slack = ROUNDING * max(abs(low), abs(high))
         if not np.all((low - slack <= y / b) & (y / b <= high + slack)):
-            each = "" if stated is None else " for each unit of size"
+            each = "" if round_sizes is None else " for each unit of size"
             raise ArgumentError("values", f"must lie between low={low:g} and high={high:g}{each}")
         strays = self._strays[at]
         reach = float(
-            deviation(strays[DRIFT], strays[THRESHOLD], as_level(level), 1.0 if stated is None else strays[UNIT] or 1.0)
+            deviation(
+                strays[DRIFT], strays[THRESHOLD], as_level(level), 1.0 if round_sizes is None else strays[UNIT] or 1.0
+            )
         )
         heard = Heard(float(b.sum()), float(y.sum()), float(w @ b), float(w @ y))
         return sum_interval(heard, float(sizes.sum()), reach, low, high)
@@ -203,40 +205,40 @@ class Record(SeedResults):
     def of(cls, played: list[Played]) -> Record:
         """Return the record of finished and compared seeds."""
         run, losses, bounds = played[0].run, _rows(played, "losses"), _rows(played, "bounds")
-        best = [(one.best, len(one.seeds)) for one in played if one.best is not None]
-        against = [np.broadcast_to(found.losses, (n, losses.shape[1])) for found, n in best]
+        best = [(part.best, len(part.seeds)) for part in played if part.best is not None]
+        against = [np.broadcast_to(comparison.losses, (n, losses.shape[1])) for comparison, n in best]
         regret = losses - np.concatenate(against) if best else np.full(losses.shape, np.nan)
         return cls(
             regret=regret[:, -1],
             bound=bounds[:, -1],
             loss=losses[:, -1],
-            comparators=[found for found, n in best for _ in range(n)],
+            comparators=[comparison for comparison, n in best for _ in range(n)],
             checkpoints=run.checkpoints,
             regret_at=regret,
             loss_at=losses,
             bound_at=bounds,
             last_plays=_rows(played, "plays"),
             player=run.player,
-            _books=[(one.run.terms, one.sums, one.rates, one.fates[:, Fate.USED]) for one in played],
-            _games=[one.run.game for one in played for log in one.logs if log is not None],
+            _books=[(part.run.terms, part.sums, part.rates, part.fates[:, Fate.USED]) for part in played],
+            _games=[part.run.game for part in played for log in part.logs if log is not None],
             assumption_warnings=_assumption_warnings(played),
             played=played[0].where,
-            met_delays=[one.run.game.delays.summary() for one in played] if played[0].waits.size else None,
-            has_one_game=len({id(one.run.game) for one in played}) == 1,
+            met_delays=[part.run.game.delays.summary() for part in played] if played[0].waits.size else None,
+            has_one_game=len({id(part.run.game) for part in played}) == 1,
             reacts=bool(played[0].rows.size or played[0].waits.size),
             total_held=_rows(played, "held") if run.player.scheduler.conserves_weight else np.full(len(regret), np.nan),
             weighted_loss=_rows(played, "weighted"),
-            _weighted_games=[one.run.game for one in played for _ in one.seeds if hasattr(one.run.game, "weights")],
+            _weighted_games=[part.run.game for part in played for _ in part.seeds if hasattr(part.run.game, "weights")],
             **cls.books(played),
         )
 
     @cached_property
     def certificates(self) -> list[Certificate | None]:
         """Bounds on the weighted regret in their parts, which say what they hold for; None where there is none."""
-        found: list[Certificate | None] = []
+        certified: list[Certificate | None] = []
         for terms, sums, rates, rounds in self._books:
-            found += [None] * len(sums) if terms is None else certificates(terms, sums, rates, rounds)
-        return found
+            certified += [None] * len(sums) if terms is None else certificates(terms, sums, rates, rounds)
+        return certified
 
     @cached_property
     def weighted_regret(self) -> Array:
@@ -257,7 +259,9 @@ class Record(SeedResults):
         It holds on every path, from values in expectation over the directions. At the rate 1/(λt) the first sum of the
         theorems, which depends on u, stands with the most that it can be.
         """
-        return np.array([np.nan if one is None else one.full_bound for one in self.certificates])
+        return np.array(
+            [np.nan if certificate is None else certificate.full_bound for certificate in self.certificates]
+        )
 
     @property
     def bounds_regret(self) -> NDArray[np.bool_]:
@@ -267,7 +271,9 @@ class Record(SeedResults):
         round found room, no restart dropped rounds, nothing reacts, and regret is against the best fixed action.
         """
         fits = self.player.scheduler.is_unbiased and not self.player.epochs.needs_preemption and not self.reacts
-        is_best = np.array([not np.isnan(one.gap) for one in self.comparators] or [False])  # NaN of those given
+        is_best = np.array(
+            [not np.isnan(comparison.gap) for comparison in self.comparators] or [False]
+        )  # NaN of those given
         return np.asarray(np.isfinite(self.bound) & (self.fates[:, Fate.SATURATED] == 0) & is_best & fits)
 
     @property
@@ -293,11 +299,11 @@ class Record(SeedResults):
         moving, shape = as_array(path, "path"), (self.horizon, self.last_plays.shape[1])
         if moving.shape != shape:
             raise ArgumentError("path", f"must have the shape {shape}, an action for each round", moving.shape)
-        found: dict[int, Array] = {}
+        losses_of_games: dict[int, Array] = {}
         for game in {id(one): one for one in self._games}.values():
             check_path(game.domain, moving, "path")
-            found[id(game)] = losses_up_to(game.losses, moving, self.checkpoints)
-        regret = self.loss_at - np.array([found[id(game)] for game in self._games])
+            losses_of_games[id(game)] = losses_up_to(game.losses, moving, self.checkpoints)
+        regret = self.loss_at - np.array([losses_of_games[id(game)] for game in self._games])
         length = float(np.sum(np.linalg.norm(np.diff(moving, axis=0), axis=1)))
         return DynamicRegret(regret[:, -1], self._at_checkpoints(regret=regret), length)
 
@@ -332,22 +338,24 @@ class Record(SeedResults):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before trusting the numbers."""
-        found = list(self.assumption_warnings)
+        sentences = list(self.assumption_warnings)
         scheduler, epochs = self.player.scheduler, self.player.epochs
         if scheduler.is_unbiased:
             rounds, fates = self.fates.sum(), self.fates.sum(axis=0)
             full = self.occupancy.full.mean() * rounds
-            found += room_warnings(fates[Fate.SATURATED], fates[Fate.UNTRACKED], full, rounds)
+            sentences += room_warnings(fates[Fate.SATURATED], fates[Fate.UNTRACKED], full, rounds)
         if self.fates[:, Fate.PREEMPTED].any() and not (scheduler.needs_preemption or epochs.needs_preemption):
             name = type(scheduler).__name__
-            found.append(f"{name} drops tracked rounds, allowed or not, and does not say so: needs_preemption = True")
-        found += [*self._bias_warnings(), *restart_warnings(self.player, float(self.weights.mean.mean()))]
-        best = {id(one): one for one in self.comparators}.values()  # of a game, one for all seeds
-        gaps = (one.gap / max(1.0, abs(float(one.losses[-1]))) for one in best)
+            sentences.append(
+                f"{name} drops tracked rounds, allowed or not, and does not say so: needs_preemption = True"
+            )
+        sentences += [*self._bias_warnings(), *restart_warnings(self.player, float(self.weights.mean.mean()))]
+        best = {id(comparison): comparison for comparison in self.comparators}.values()  # of a game, one for all seeds
+        gaps = (comparison.gap / max(1.0, abs(float(comparison.losses[-1]))) for comparison in best)
         gap = max((gap for gap in gaps if not np.isnan(gap)), default=0.0)  # NaN of those that were given
         if gap > CLOSE_ENOUGH:
-            found.append(f"the best fixed action is known only to a relative gap of {gap:.1e}; so is the regret")
-        return tuple(found)
+            sentences.append(f"the best fixed action is known only to a relative gap of {gap:.1e}; so is the regret")
+        return tuple(sentences)
 
     def _bias_warnings(self) -> list[str]:
         """Return a sentence where a user's scheduler claims to be unbiased and its mean weight says otherwise.
@@ -417,28 +425,30 @@ class Record(SeedResults):
         s = self.summary()
         sure = " (95 %)" if s["half"] > 0.0 else ""
         seeds = counted(len(self.seeds), "seed") + (" of one game" if self.has_one_game and len(self.seeds) > 1 else "")
-        told = f"regret {number(s['regret'], s['half'])}{sure}" if self.comparators else f"loss {self.loss.mean():.4g}"
+        outcome = (
+            f"regret {number(s['regret'], s['half'])}{sure}" if self.comparators else f"loss {self.loss.mean():.4g}"
+        )
         explored = f", {self.exploration_rounds} rounds of pure exploration" if self.exploration_rounds else ""
         return (
-            f"Record({seeds} × {self.horizon:,} rounds: {told}, "
+            f"Record({seeds} × {self.horizon:,} rounds: {outcome}, "
             f"{s['observed']:.1%} of labels seen, mean weight {s['mean_weight']:.3f}{explored})"
         )
 
     def _repr_html_(self) -> str:
-        shown = {name.replace("_", " "): f"{number:.6g}" for name, number in self.summary().items()}
-        shown["played"] = self.played
-        return html_facts(f"Record of {counted(len(self.seeds), 'seed')} × {self.horizon:,} rounds", shown)
+        rows = {name.replace("_", " "): f"{number:.6g}" for name, number in self.summary().items()}
+        rows["played"] = self.played
+        return html_facts(f"Record of {counted(len(self.seeds), 'seed')} × {self.horizon:,} rounds", rows)
 
 
 def _assumption_warnings(played: list[Played]) -> tuple[str, ...]:
     """Return the warnings of all games, one of those that differ in numbers alone."""
-    found: dict[str, str] = {}
-    for run in {id(one.run): one.run for one in played}.values():
+    sentences: dict[str, str] = {}
+    for run in {id(part.run): part.run for part in played}.values():
         for warning in (*run.doubts, *assumption_warnings(run.player.learner, Facts(run.game, run.player.scheduler))):
-            found.setdefault(re.sub(r"[\d.]+", "", warning), warning)
-    return tuple(found.values())
+            sentences.setdefault(re.sub(r"[\d.]+", "", warning), warning)
+    return tuple(sentences.values())
 
 
 def _rows(played: list[Played], name: str) -> Any:
     """Return the rows of all seeds."""
-    return np.concatenate([getattr(one, name) for one in played])
+    return np.concatenate([getattr(part, name) for part in played])

@@ -92,7 +92,7 @@ def replay(
     >>> run.weights.mean.round(12).tolist(), run.occupancy.peak.tolist()
     ([1.0, 1.0], [5.0, 5.0])
     """
-    chosen = seed_list(seeds)
+    numbers = seed_list(seeds)
     check_delays(delays, may_react=False)
     player = Player(Idle(), scheduler)
     check_grants(player, feedback="label", capacity=capacity, information=information, preemption=preemption)
@@ -104,19 +104,19 @@ def replay(
         player,
         checkpoints=np.array([delays.horizon], np.int64),
         keep_rounds=keep_rounds,
-        threads=worker_count(chosen, threads),
+        threads=worker_count(numbers, threads),
     )
     if keep_rounds:
-        refuse_if_large(8 * 22 * len(chosen) * run.horizon, "keeping every round")
-    part = Part(run, chosen[:1], run.start(keyed_draws(0)))
-    crew = Crew(part, len(chosen))
+        refuse_if_large(8 * 22 * len(numbers) * run.horizon, "keeping every round")
+    part = Part(run, numbers[:1], run.start(keyed_draws(0)))
+    crew = Crew(part, len(numbers))
 
     def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
         return crew.play([part._replace(seeds=seeds)], stop, report)
 
-    played, interrupted = in_threads(play, chosen, run.threads, crew.next_size)
-    made = Replay(**Replay.books(played)) if played else None
-    if interrupted or made is None:
-        finished = sum(len(one.seeds) for one in played)
-        raise Interrupted(f"interrupted: {finished} of {len(chosen)} seeds were replayed", made)
-    return made
+    played, interrupted = in_threads(play, numbers, run.threads, crew.next_size)
+    result = Replay(**Replay.books(played)) if played else None
+    if interrupted or result is None:
+        finished = sum(len(piece.seeds) for piece in played)
+        raise Interrupted(f"interrupted: {finished} of {len(numbers)} seeds were replayed", result)
+    return result

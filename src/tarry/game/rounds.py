@@ -112,10 +112,10 @@ def start_epoch(player: Player, state: State, t: int) -> None:
 
 @step
 def consider(
-    player: Player, setting: Setting, draws: Draws, state: State, t: int, known: tuple[int, int, float]
+    player: Player, setting: Setting, draws: Draws, state: State, t: int, terms: tuple[int, int, float]
 ) -> Any:
     """Let the scheduler decide about round t, of which a backlog, delay and size are known, and keep the books."""
-    table, (pending, delay, size) = state.table, known
+    table, (pending, delay, size) = state.table, terms
     tracked = table.counts[TRACKED]
     free = vacancy(table, setting.capacity)
     tally.book_occupancy(state.tally, tracked, setting.capacity)

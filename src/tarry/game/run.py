@@ -100,12 +100,12 @@ class Played(NamedTuple):
         game = self.run.game
         if not (rows_react(game.losses) or game.delays.reacts):
             return [self]
-        found = []
+        parts = []
         for i, seed in enumerate(self.seeds):
-            met = game.as_met(self.rows[i], self.waits[i])
-            mine = {name: getattr(self, name)[i : i + 1] for name in self._fields[2:-2]}
-            found.append(self._replace(run=self.run._replace(game=met), seeds=[seed], **mine))
-        return found
+            game_met = game.as_met(self.rows[i], self.waits[i])
+            measured = {name: getattr(self, name)[i : i + 1] for name in self._fields[2:-2]}
+            parts.append(self._replace(run=self.run._replace(game=game_met), seeds=[seed], **measured))
+        return parts
 
 
 class Run(NamedTuple):
@@ -206,11 +206,16 @@ class Run(NamedTuple):
         bounds = np.full(curve.shape[:2], np.nan)
         if self.terms is not None:
             bounds = bounds_at(self.terms, curve[:, :, BOOKS:], curve[:, :, RATE])
-        kept = [part[rows] for part in (*books[:3], books.strays, books.sized)]
-        kept += [curve[:, :, LOSS], curve[:, -1, RATE], state.play[rows]]
-        foe = buffers.world.reactions
-        kept += [foe.rows[rows], foe.waits[rows], buffers.world.loss[rows, 1], buffers.world.held[rows, 1]]
-        return Played._make((self, seeds, logs[rows], bounds, *map(np.array, kept), None, False))
+        measured = [part[rows] for part in (*books[:3], books.strays, books.sized)]
+        measured += [curve[:, :, LOSS], curve[:, -1, RATE], state.play[rows]]
+        reactions = buffers.world.reactions
+        measured += [
+            reactions.rows[rows],
+            reactions.waits[rows],
+            buffers.world.loss[rows, 1],
+            buffers.world.held[rows, 1],
+        ]
+        return Played._make((self, seeds, logs[rows], bounds, *map(np.array, measured), None, False))
 
     def refuse_if_large(self, nodes: int, cells: int) -> None:
         """Raise TooLarge where so many items of the wheel and other cells are too much for the memory."""
@@ -323,14 +328,14 @@ def prepare(
     supervised losses look at all rounds for them, once for a game. ``kept`` are the last fields of :class:`Run`.
     """
     maker = player(game) if callable(player) else player
-    chosen = check_player(game, maker)
+    fitting = check_player(game, maker)
     kept["doubts"] = getattr(maker, "warnings", ())
     return make_run(
         game,
-        chosen,
+        fitting,
         checkpoints=checkpoint_rounds(game.horizon, as_int(checkpoints, "checkpoints", 1)),
         hears=keep_rounds,  # the log tells of every end
-        terms=_terms(game, chosen) if bound else None,
+        terms=_terms(game, fitting) if bound else None,
         keep_rounds=keep_rounds,
         **kept,
     )

@@ -85,15 +85,15 @@ def simulate(
     Interrupting raises :class:`tarry.errors.Interrupted` within a second, with the finished seeds.
     """
     as_choice(device, "device", DEVICES)
-    kept: dict[str, Any] = {"draws": draws, "checkpoints": checkpoints, "bound": bound}
-    kept |= {"keep_rounds": keep_rounds, "allow_large": allow_large, "debug": debug}
+    options: dict[str, Any] = {"draws": draws, "checkpoints": checkpoints, "bound": bound}
+    options |= {"keep_rounds": keep_rounds, "allow_large": allow_large, "debug": debug}
     if debug and device != "cpu":
         raise ArgumentError("debug", "plays in plain Python", debug, "leave device out")
     if progress is not None and not callable(progress):
         raise ArgumentError("progress", "must be a function that is told the rounds done and their total", progress)
     threads = 1 if debug else threads
     with in_python(debug):  # a compiler would refuse a member before debug mode names its line
-        match = Match(game, player, seeds, games=games, threads=threads, comparator=comparator, **kept)
+        match = Match(game, player, seeds, games=games, threads=threads, comparator=comparator, **options)
 
     return play_match(match, _is_short(match.first, len(match.seeds), device), device, progress)
 
@@ -113,18 +113,18 @@ def load_device() -> Any:
 
 def _crew_on(device: str, part: Part, seeds: int, own: int) -> Any:
     """Return who plays seeds of one kind: a GPU, or threads; ``own`` bytes are each seed's own beside its buffers."""
-    found = None if device == "cpu" else load_device().gpu_for(device, part, seeds, own)
+    gpu = None if device == "cpu" else load_device().gpu_for(device, part, seeds, own)
     # Threads draw the rows of each seed's game into a table; on a GPU every thread draws them as it plays.
-    return found or Crew(part, seeds, own and own + table_bytes(part.run.game.losses, part.run.horizon))
+    return gpu or Crew(part, seeds, own and own + table_bytes(part.run.game.losses, part.run.horizon))
 
 
 def play_match(match: Match, is_short: bool = False, device: str = "cpu", progress: Progress | None = None) -> Record:
     """Return the record of a match; a short one is played in Python, and its comparator found there."""
-    chosen, first = match.seeds, match.first.in_python() if is_short else match.first
+    seed_numbers, first = match.seeds, match.first.in_python() if is_short else match.first
     run = first.run
     is_quick = is_short or (run.is_plain and has_closed_form(run.game))  # for the comparator, a pass or two
     try:
-        begun = _crew_on(device, first, len(chosen), match.own)
+        begun = _crew_on(device, first, len(seed_numbers), match.own)
         with in_python(is_quick):
             find = match.comparing()
             if match.comparator is not None and not is_quick and not run.is_debugged:
@@ -136,16 +136,18 @@ def play_match(match: Match, is_short: bool = False, device: str = "cpu", progre
     def play(seeds: Sequence[int], stop: Stop, report: Callable[[int], None]) -> list[Played]:
         with in_python(run.is_debugged):
             parts = [part.in_python() if is_short else part for part in match.parts(seeds)]
-        found = [met for one in begun.play(parts, stop, report) for met in one.by_game()]
+        results = [result for piece in begun.play(parts, stop, report) for result in piece.by_game()]
         with in_python(is_quick):
-            return [one._replace(best=find(one.run.game, stop.is_set)) for one in found]
+            return [piece._replace(best=find(piece.run.game, stop.is_set)) for piece in results]
 
-    played, interrupted = in_threads(play, chosen, workers, begun.next_size, progress, len(chosen) * run.horizon)
+    played, interrupted = in_threads(
+        play, seed_numbers, workers, begun.next_size, progress, len(seed_numbers) * run.horizon
+    )
     record = Record.of(played) if played else None
     if interrupted or record is None:
         what = "and are kept in .record" if played else "so nothing is kept"
-        finished = sum(len(one.seeds) for one in played)
-        raise Interrupted(f"interrupted: {finished} of {len(chosen)} seeds were finished, {what}", record)
+        finished = sum(len(piece.seeds) for piece in played)
+        raise Interrupted(f"interrupted: {finished} of {len(seed_numbers)} seeds were finished, {what}", record)
     return tell_warnings(record)
 
 
@@ -214,13 +216,13 @@ class Match:
         if self._games is None:
             part = self.first._replace(seeds=seeds)
             return [part if is_alone else part._replace(kind=kind_of_run(part.run, part.fresh))]
-        made = [self.first if seed == self.seeds[0] else self._ready(self._games(seed), [seed]) for seed in seeds]
-        for part in made:
+        parts = [self.first if seed == self.seeds[0] else self._ready(self._games(seed), [seed]) for seed in seeds]
+        for part in parts:
             for shared in ("horizon", "dimension", "capacity", "feedback"):
-                one, other = (getattr(run.game, shared) for run in (self.first.run, part.run))
-                if one != other:
-                    raise ValueError(f"games must share one {shared}, got {one!r} and {other!r}")
-        return made
+                first_value, other = (getattr(run.game, shared) for run in (self.first.run, part.run))
+                if first_value != other:
+                    raise ValueError(f"games must share one {shared}, got {first_value!r} and {other!r}")
+        return parts
 
     def _ready(self, game: Any, seeds: Sequence[int]) -> Part:
         run = prepare(game, self._player, **self._kept)
@@ -260,14 +262,14 @@ def _play_held(matches: list[Match], device: str, report: Callable[[int], None])
     for parts in by_kind.values():
         seeds, own = sum(len(part.seeds) for _, part in parts), max(matches[i].own for i, _ in parts)
         is_short = _is_short(parts[0][1], seeds, device)
-        for i, one in _play_parts(parts, own, device, report, is_short):
-            with in_python(is_short or (one.run.is_plain and has_closed_form(one.run.game))):
+        for i, piece in _play_parts(parts, own, device, report, is_short):
+            with in_python(is_short or (piece.run.is_plain and has_closed_form(piece.run.game))):
                 find = matches[i].comparing()
-                played[i] += [met._replace(best=find(met.run.game, lambda: False)) for met in one.by_game()]
-    for match, mine in zip(matches, played, strict=True):
+                played[i] += [result._replace(best=find(result.run.game, lambda: False)) for result in piece.by_game()]
+    for match, results in zip(matches, played, strict=True):
         order = {seed: i for i, seed in enumerate(match.seeds)}
-        mine.sort(key=lambda one: order[one.seeds[0]])
-    return [tell_warnings(Record.of(mine)) for mine in played]
+        results.sort(key=lambda piece: order[piece.seeds[0]])
+    return [tell_warnings(Record.of(results)) for results in played]
 
 
 def _play_parts(
@@ -276,27 +278,27 @@ def _play_parts(
     """Return what numbered parts of one kind leave."""
     if is_short:
         parts = [(i, part.in_python()) for i, part in parts]
-    waiting, found = parts[::-1], list[tuple[int, Played]]()
+    waiting, results = parts[::-1], list[tuple[int, Played]]()
     left = sum(len(part.seeds) for _, part in parts)
     crew = _crew_on(device, parts[0][1], left, own)
     while waiting:
-        taken = _take(waiting, crew.next_size(left))
-        left -= sum(len(part.seeds) for _, part in taken)
-        played = crew.play([part for _, part in taken], Stop(), report)
-        found += zip((i for i, _ in taken), played, strict=True)
-    return found
+        block = _take(waiting, crew.next_size(left))
+        left -= sum(len(part.seeds) for _, part in block)
+        played = crew.play([part for _, part in block], Stop(), report)
+        results += zip((i for i, _ in block), played, strict=True)
+    return results
 
 
 def _take(parts: list[tuple[int, Part]], most: int) -> list[tuple[int, Part]]:
     """Return parts from the end of a list, which they leave, of at most so many seeds."""
-    taken = []
+    block = []
     while parts and most > 0:
         i, part = parts.pop()
         if part.seeds[most:]:
             parts.append((i, part._replace(seeds=part.seeds[most:])))
-        taken.append((i, part._replace(seeds=part.seeds[:most])))
-        most -= len(taken[-1][1].seeds)
-    return taken
+        block.append((i, part._replace(seeds=part.seeds[:most])))
+        most -= len(block[-1][1].seeds)
+    return block
 
 
 @dataclass(frozen=True)
@@ -314,26 +316,26 @@ def draws_for(recorded: Recorded | None, player: Player, horizon: int) -> Draws:
     draws, dimension = keyed_draws(0), player.learner.dimension
     if recorded is None:
         return draws
-    given = {name: values for name in SCHEDULING if (values := getattr(recorded, name)) is not None}
-    if len(given) > 1:
-        raise ValueError(f"record one kind of scheduling draw, got {' and '.join(given)}")
-    for name, values in given.items():
+    recordings = {name: values for name in SCHEDULING if (values := getattr(recorded, name)) is not None}
+    if len(recordings) > 1:
+        raise ValueError(f"record one kind of scheduling draw, got {' and '.join(recordings)}")
+    for name, values in recordings.items():
         if name in MISSING and name not in player.scheduler.recorded_draws:
             raise ValueError(f"{type(player.scheduler).__name__} {MISSING[name]}")
-        listed = np.ascontiguousarray(values, dtype=np.float64)
-        if listed.shape != (horizon,):
-            raise ValueError(f"{name} need one entry for each of {horizon} rounds, got shape {listed.shape}")
+        numbers = np.ascontiguousarray(values, dtype=np.float64)
+        if numbers.shape != (horizon,):
+            raise ValueError(f"{name} need one entry for each of {horizon} rounds, got shape {numbers.shape}")
         # What is good is listed, for nothing is true of NaN.
-        is_whole, rounds = listed == np.floor(listed), np.arange(1, horizon + 1)
+        is_whole, rounds = numbers == np.floor(numbers), np.arange(1, horizon + 1)
         is_good, range_of = {
-            "uniforms": ((listed > 0) & (listed <= 1), "lie in (0, 1]"),
-            "proxy_delays": (is_whole & (listed >= -1), "be -1, a whole number or inf"),
-            "lost": (is_whole & (listed >= 0) & (listed <= rounds), "be 0 or a round up to the one that loses it"),
+            "uniforms": ((numbers > 0) & (numbers <= 1), "lie in (0, 1]"),
+            "proxy_delays": (is_whole & (numbers >= -1), "be -1, a whole number or inf"),
+            "lost": (is_whole & (numbers >= 0) & (numbers <= rounds), "be 0 or a round up to the one that loses it"),
         }[name]
         if not np.all(is_good):
             t = int(np.argmin(is_good)) + 1
-            raise ValueError(f"recorded {name} must {range_of}, got {listed[t - 1]:g} in round {t}")
-        draws = draws._replace(schedule=SCHEDULING[name](listed.astype(np.int64) if name == "lost" else listed))
+            raise ValueError(f"recorded {name} must {range_of}, got {numbers[t - 1]:g} in round {t}")
+        draws = draws._replace(schedule=SCHEDULING[name](numbers.astype(np.int64) if name == "lost" else numbers))
     if recorded.directions is not None:
         vectors = np.ascontiguousarray(recorded.directions, dtype=np.float64)
         if vectors.shape != (horizon, dimension):
@@ -356,15 +358,15 @@ def seed_list(seeds: int | Iterable[int]) -> list[int]:
     """Return 0, 1, … for a number of seeds, or the seeds themselves, each once."""
     if isinstance(seeds, (int, float, np.number)):
         return list(range(as_int(seeds, "seeds", 1)))
-    listed = list(seeds)
-    if not listed:
+    numbers = list(seeds)
+    if not numbers:
         raise ValueError("seeds is empty: give a number of seeds or a list of them")
-    for seed in listed:
+    for seed in numbers:
         if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or not 0 <= seed <= LARGEST_SEED:
             raise ValueError(f"seeds must be whole numbers from 0 to 2⁶³ - 1, got {seed!r}")
-    if len(set(listed)) != len(listed):
+    if len(set(numbers)) != len(numbers):
         raise ValueError("seeds repeat: every seed gives the same run again")
-    return [int(seed) for seed in listed]
+    return [int(seed) for seed in numbers]
 
 
 def worker_count(seeds: list[int], threads: int | None) -> int:
@@ -384,15 +386,15 @@ def in_threads(
 
     A run that is told to stop raises Stopped.
     """
-    stop, interrupted, done = Stop(), False, [0]
+    stop, interrupted, rounds_done = Stop(), False, [0]
     lock = threading.Lock()  # the user's function is called by one thread at a time
     next_seed, finished = [0], dict[int, list[Played]]()
 
     def report(rounds: int) -> None:
         if progress is not None:
             with lock:
-                done[0] += rounds
-                progress(done[0], total)
+                rounds_done[0] += rounds
+                progress(rounds_done[0], total)
 
     def work() -> None:
         while not stop.is_set():
@@ -426,4 +428,4 @@ def in_threads(
                 logger.info("interrupted: the rounds under way are brought to an end")
             finally:
                 stop.set()
-    return [one for start in sorted(finished) for one in finished[start]], interrupted
+    return [result for start in sorted(finished) for result in finished[start]], interrupted
