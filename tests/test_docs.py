@@ -21,7 +21,7 @@ MADE = {f"reference/{name}.md" for name in ("commands", "http", "settings", "err
 NAMED = {path.relative_to(ROOT).as_posix().removeprefix("docs/"): path for path in PLACES}
 PAGES = {name: path.read_text(encoding="utf-8") for name, path in NAMED.items() if name not in MADE}
 # Pages that say where policies without weights err.
-WEIGHTLESS = ["planning.md"]
+WEIGHTLESS = ["planning.md", "choosing.md", "explanation/why-weights.md", "explanation/when-not.md"]
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 TUTORIALS = sorted((ROOT / "examples" / "tutorials").glob("*.py"))

@@ -24,6 +24,7 @@ import tarry
 from tarry.cli.app import app
 from tarry.errors import StoreError
 from tarry.live.base import StoredObject
+from tarry.live.plain import plain
 from tarry.live.stores.sqlite import SQLite
 
 
@@ -49,6 +50,7 @@ def test_decisions_and_labels_are_those_from_python(call):
     estimate = json.loads(call("estimate", "--low", -2, "--high", 3).stdout)
     assert estimate == twin.estimate(low=-2, high=3)._asdict()
     assert json.loads(call("estimate", "--level", "0.5").stdout)["low"] > estimate["low"]
+    assert json.loads(call("estimate", "--among", "labelled").stdout) == plain(twin.estimate(among="labelled"))
     assert json.loads(call("status").stdout)["fates"] == twin.status().fates
 
 
@@ -479,8 +481,8 @@ def test_a_streamed_log_says_what_has_no_label_and_numbers_rows_as_the_file_does
     assert [line["label"] for line in lines(done)].count(None) == 1  # the last window does not end in the log
     assert "none came: 1;" in done.stderr
     assert stream(*log, options=["--window", "2d", "--missing", "0"]).stderr == ""
-    assert "rows 3 and 5 of the file" in stream(*log[:3], "b,2026-01-05,,", options="fails").stderr
-    assert "row 4 of the file has no label" in stream(*log[:2], "c,2026-01-03,2026-01-04,", options="fails").stderr
+    assert "log.csv have the same id" in stream(*log[:3], "b,2026-01-05,,", options="fails").stderr
+    assert "log.csv has no label" in stream(*log[:2], "c,2026-01-03,2026-01-04,", options="fails").stderr
 
 
 def test_a_streamed_log_ends_with_the_estimate(call, tmp_path):
@@ -493,9 +495,20 @@ def test_a_streamed_log_ends_with_the_estimate(call, tmp_path):
     assert last["estimate"]["low"] == join.estimate().low
 
 
+def test_a_label_without_a_time_is_refused_by_file_and_row(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("decided_at,labelled_at,label\n1,2,1\n2,,1\n3,4,0\n", encoding="utf-8")
+    for command in (["join", "stream", "--capacity", "9"], ["case", "--label", "label", "--window", "1"]):
+        run = CliRunner().invoke(app, [*command, str(log)])
+        said = " ".join(run.stderr.split())
+        assert run.exit_code == 2
+        assert f"row 3 of {log} has the label 1 and no time in 'labelled_at'" in said
+        assert "give the time" in said
+
+
 @pytest.mark.parametrize("bad", ["2026-01-03T10:00:00", "soon"])
 def test_times_of_another_kind_are_refused_alike(bad, tmp_path):
-    """By the row of the file, whoever reads the log."""
+    """By the file and its row, whoever reads the log."""
     rows = [f"2026-01-0{day}T10:00:00Z,2026-01-0{day}T12:00:00Z,{day % 2}" for day in range(1, 8)]
     rows[2] = f"{bad},2026-01-03T12:00:00Z,1"
     log = tmp_path / "log.csv"
@@ -504,5 +517,5 @@ def test_times_of_another_kind_are_refused_alike(bad, tmp_path):
         run = CliRunner().invoke(app, [*command, str(log)])
         said = " ".join(run.stderr.split())
         assert run.exit_code == 2
-        assert f"row 4 of the file has '{bad}' in 'decided_at'" in said
+        assert f"row 4 of {log} has '{bad}' in 'decided_at'" in said
         assert ("each with its zone" in said) == (bad != "soon")

@@ -163,7 +163,7 @@ def test_a_log_without_a_single_outcome(log):
         ({"time": [START], "end": [START]}, {"window": 3}, "window needs a unit where the log has dates, got 3"),
         ({"time": [START], "end": [START]}, {"window": "a while"}, "window must be a positive length of time"),
         ({"time": [1], "end": [2]}, {"window": -3}, "window must be positive"),
-        ({"time": ["noon"], "end": ["later"]}, {}, "row 2 of the file has 'noon' in 'decided_at', which is no time"),
+        ({"time": ["noon"], "end": ["later"]}, {}, r"row 2 of \S+log.csv has 'noon' in 'decided_at', which is no time"),
         ({"time": [1], "end": ["2024-05-01"]}, {}, "decided_at holds numbers, feedback_at dates"),
     ],
 )
@@ -177,7 +177,7 @@ def test_refusals(log, columns, options, sentence):
 def test_rows_are_numbered_as_in_the_file(log, name, shown, missing):
     """From 1, with the header of a CSV file, whatever was dropped before."""
     frame = pl.DataFrame({"time": [1, 2, 3, 9, 5], "end": [2, None, 3, 4, 9]})
-    with pytest.raises(ValueError, match=rf"feedback in row {shown} of the file \(4"):
+    with pytest.raises(ValueError, match=rf"feedback in row {shown} of \S+{name} \(4"):
         read_log(log(frame, name), missing=missing)
 
 

@@ -53,6 +53,8 @@ def test_the_same_as_in_process(served, join):
     status = served.call("GET", f"{join}/status")[1]
     assert {name: status[name] for name in here.status()._fields} == plain(here.status())
     assert served.call("GET", f"{join}/estimate?level=0.9")[1] == plain(here.estimate(0.9))
+    among = served.call("GET", f"{join}/estimate?among=labelled")[1]
+    assert among == plain(here.estimate(among="labelled")) != plain(here.estimate())
     assert served.call("GET", f"{join}/ledger?last=3")[1] == plain(here.ledger(3))
     assert served.call("POST", f"{join}/fate", {"ids": ids[:3]})[1] == {
         "fates": [{"id": id, "fate": plain(here.fate(id))} for id in ids[:3]]

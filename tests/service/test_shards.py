@@ -41,6 +41,7 @@ def test_the_client_gets_what_the_library_gives(on_postgres):
         assert there.resize(capacity=6) == here.resize(capacity=6)
         assert there.label_many(IDS[20:], [1] * 20) == here.label_many(IDS[20:], [1] * 20)
         assert there.estimate() == here.estimate()
+        assert str(there.estimate(among="labelled")) == str(here.estimate(among="labelled"))  # with bounds that are NaN
         assert there.status().shards == here.status().shards
         assert there.ledger(1) == here.ledger(1)
         numbers = [row.number for row in there.rows(limit=5)]

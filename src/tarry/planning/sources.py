@@ -102,27 +102,30 @@ def read_log(
         raise
     except ValueError as error:
         said = in_file(str(error), path, kept)
-        raise ValueError(f"{path}, with {start!r} as decided_at and {end!r} as feedback_at: {said}") from error
+        raise ValueError(f"{said} (with {start!r} as decided_at and {end!r} as feedback_at)") from error
     return Log(delays, start, end, rows, empty, *_pace(made, came), windows, row_bytes(Path(path), rows))
 
 
 def in_file(sentence: str, path: Any, kept: Any = None) -> str:
-    """Return a sentence whose rows are numbered as in the file: from 1, the header of a CSV and left out rows counted.
+    """Return a sentence that names the file, its rows numbered from 1, with a CSV's header and left out rows.
 
     >>> in_file("row 0 has no label", "log.csv")
-    'row 2 of the file has no label'
+    'row 2 of log.csv has no label'
     >>> in_file("rows 3 and 4 have the same id 'row 3'", "log.csv")
-    "rows 5 and 6 of the file have the same id 'row 3'"
+    "rows 5 and 6 of log.csv have the same id 'row 3'"
+    >>> in_file("there is nothing to read", "log.csv")
+    'log.csv: there is nothing to read'
     """
     first = 1 if Path(path).suffix.lower() in PARQUET else 2
     known = (lambda i: i) if kept is None else kept.__getitem__
 
     def shown(found: re.Match[str]) -> str:
         numbers = [str(known(int(number)) + first) for number in found.groups() if number]
-        return f"{'rows' if len(numbers) > 1 else 'row'} {' and '.join(numbers)} of the file"
+        return f"{'rows' if len(numbers) > 1 else 'row'} {' and '.join(numbers)} of {path}"
 
     # Not inside quotes, which hold ids.
-    return re.sub(r"(?<!['\"])\brows? (\d+)(?: and (\d+))?", shown, sentence)
+    told, rows = re.subn(r"(?<!['\"])\brows? (\d+)(?: and (\d+))?", shown, sentence)
+    return told if rows else f"{path}: {sentence}"
 
 
 READING = ("decided", "feedback", "missing", "window", "release", "day_first")  # options of read_log
