@@ -116,3 +116,25 @@ def test_a_first_guess_spares_restarts():
     delays = np.full(100, 30)
     assert len(_labels(tarry.Doubling("backlog"), delays)[1]) == 6
     assert len(_labels(tarry.Doubling("backlog", first=4), delays)[1]) == 2
+
+
+def _late(horizon):
+    """Delays of 0 or 1, in the second half, whose sum passes powers of two at equal distances (proofs, 9)."""
+    passed = np.floor(2.0 ** (np.log2(horizon) / 2 * np.linspace(0, 1, horizon // 2 + 1)))
+    late = tarry.delays.array(np.concatenate((np.zeros(horizon // 2), np.diff(passed))).astype(int))
+    return tarry.Game(tarry.domains.Ball(1), tarry.losses.Linear(np.ones((horizon, 1))), late)
+
+
+@pytest.mark.parametrize("horizon", [2**12, 2**14])
+def test_two_guesses_can_cost_a_logarithm_and_their_sum_costs_a_constant(horizon):
+    game = _late(horizon)
+    regret = {}
+    for over in ("pair", "total"):
+        learner = DWFTRL(game.domain, rate=DoublingRate(2.0, 1.0))
+        player = tarry.Player(learner, tarry.schedulers.Always(), tarry.Doubling(over))
+        regret[over] = tarry.simulate(game, player, bound=False, checkpoints=1).regret[0]
+    least = (np.log2(horizon) / 2 - 1) * 2 * np.sqrt(horizon) / 8
+    assert regret["pair"] >= least
+    assert regret["total"] < least
+    # 2·2^m/8 for each epoch of label m, and less than two rounds for feedback that comes late.
+    assert regret["total"] <= 2 * 4 * np.sqrt(horizon + game.delays.total_delay) / 8 + 2 * 8

@@ -125,10 +125,10 @@ def test_the_condition_is_about_an_eighth_of_the_capacity():
 
 @pytest.mark.parametrize("capacity", [1, 5, 40])
 def test_chernoff_constants(capacity):
-    """At C/8 the bound is below e^(−C) with room; C/6.305 would do, C/6.3 would not."""
+    """At C/8 the bound is below e^(−C) with room; C/6.306 would do, C/6.305 would not."""
     agree(theory.chernoff_tail(capacity / 8, capacity), math.exp(capacity * (7 / 8 - math.log(8))))
     assert theory.chernoff_tail(capacity / 6.306, capacity) < math.exp(-capacity)
-    assert theory.chernoff_tail(capacity / 6.3, capacity) > math.exp(-capacity)
+    assert theory.chernoff_tail(capacity / 6.305, capacity) > math.exp(-capacity)
     assert theory.chernoff_tail([0.0, capacity, 2 * capacity], capacity).tolist() == [0.0, 1.0, 1.0]
 
 

@@ -170,7 +170,7 @@ def saturation_condition(
 ) -> NDArray[np.bool_]:
     """Whether ``saturation_sums`` ≤ C/8, per round: where all are, P(|S_t| = C) ≤ e^(−C) (the paper's Lemma 4.3).
 
-    6.305 for ``safety`` would do: it solves 1 − 1/x − ln x = −1.
+    6.306 for ``safety`` would do: 1 − 1/x − ln x = −1 at x = 6.3053….
 
     >>> saturation_condition([2, 1, 0], bernoulli_survival(0.5), capacity=8)
     array([ True,  True, False])
