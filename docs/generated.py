@@ -140,7 +140,7 @@ def http_page() -> str:
 
     async def ask() -> Any:
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            return (await client.get("/v1/openapi.json")).raise_for_status().json()
+            return (await client.get("/openapi.json")).raise_for_status().json()
 
     described = asyncio.run(ask())
     schemas = described["components"]["schemas"]
@@ -149,7 +149,7 @@ def http_page() -> str:
         "",
         f"{described['info']['summary']} Made from the OpenAPI description that a server gives at",
     ]
-    lines += ["`/v1/openapi.json`. [The service](../service.md) shows it by example.", ""]
+    lines += ["`/openapi.json`. [The service](../service.md) shows it by example.", ""]
     for path, methods in described["paths"].items():
         for method, operation in methods.items():
             told = operation.get("description") or operation.get("summary", "") + "."

@@ -223,7 +223,7 @@ def test_a_join_without_preemption(call):
         (["label", "--many"], '{"id": "a"}', "row 1 has no 'label'"),
         (["label", "--many", "a", "1"], "", "give an id and its label, or --many"),
         (["decide", "{", "--id", "b"], None, "features must be JSON, got '{'"),
-        (["decide", "--many"], '{"age": 3}', "line 1 has a field 'age', only id, features, delay, size, at are known"),
+        (["decide", "--many"], '{"age": 3}', "line 1 has a field 'age', only features, id, delay, size, at are known"),
         (["decide", "--many", "--id", "b"], "", "leave the others out"),
         (["decide", "--many"], '{"id": "b"}\n{"features": 1}', "give ids always or never"),
         (["decide", "--many"], '{"id": "b", "delay": 3}', "a non-clairvoyant join takes no delay, got 3"),

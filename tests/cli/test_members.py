@@ -13,6 +13,7 @@ from tarry.cli.app import app
 from tarry.experiments import own as own_members
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "members"
+BALL = ("--domain", "{ type = 'Ball', dimension = 2 }")
 MOMENTUM = '{ type = "Momentum", rate = 0.1 }'
 
 
@@ -35,8 +36,9 @@ def call(tmp_path, monkeypatch, request):
 
 
 def test_a_session_is_made_and_continued(call):
-    new = ("session", "new", "--dimension", "2", "--capacity", "4", "--seed", "1", "--learner", MOMENTUM)
-    made = json.loads(call(*new, "--scheduler", "FairCoin", "--members", "MINE"))
+    player = f"{{ learner = {MOMENTUM}, scheduler = 'FairCoin' }}"
+    new = ("session", "new", *BALL, "--capacity", "4", "--seed", "1", "--player", player)
+    made = json.loads(call(*new, "--members", "MINE"))
     assert (made["learner"], made["scheduler"]) == ("Momentum", "FairCoin")
     rounds = [json.loads(line) for line in call("session", "ask", "--count", "4", "--members", "MINE").splitlines()]
     tracked = next(one["id"] for one in rounds if one["tracked"])
@@ -49,7 +51,7 @@ def test_a_session_is_made_and_continued(call):
 
 
 def test_library_members_need_no_file(call):
-    options = ("--dimension", "2", "--capacity", "4", "--learner", '{ type = "OGD", rate = 0.1 }')
+    options = (*BALL, "--capacity", "4", "--player", '{ learner = { type = "OGD", rate = 0.1 } }')
     made = json.loads(call("session", "new", *options))
     assert (made["learner"], made["scheduler"]) == ("OGD", "VarOpt")
     call("session", "ask")
@@ -71,16 +73,15 @@ def test_a_plan_compares_them(call):
 
 
 @pytest.mark.parametrize(
-    ("learner", "sentence"),
+    ("player", "sentence"),
     [
-        ("{ type = ", "learner is a name or a table such as"),
-        ("Momentum", "Momentum needs rate"),
-        ('{ type = "DOGD.tuned" }', "DOGD.tuned needs gradient_bound: write"),
+        ("{ learner = ", "player is a name or a table such as"),
+        ("{ learner = 'Momentum' }", "Momentum needs rate"),
+        ("{ learner = { type = 'DOGD.tuned' } }", "DOGD.tuned needs gradient_bound: write"),
     ],
 )
-def test_what_is_missing_is_told(call, learner, sentence):
-    options = ("--dimension", "2", "--members", "MINE", "--learner", learner)
-    assert sentence in call("session", "new", *options, code=2)
+def test_what_is_missing_is_told(call, player, sentence):
+    assert sentence in call("session", "new", *BALL, "--members", "MINE", "--player", player, code=2)
 
 
 def test_a_wrong_file_is_told(call):

@@ -13,9 +13,10 @@ from shell import lines
 
 import tarry
 from tarry.cli.console import Format
-from tarry.cli.stored import is_json
+from tarry.cli.live import is_json
 
-NEW = ["new", "--dimension", "2", "--rate", "0.5", "--capacity", "3", "--seed", "7"]
+BALL = ["--domain", "{ type = 'Ball', dimension = 2 }"]
+NEW = ["new", *BALL, "--player", "{ learner = { type = 'DWFTRL', rate = 0.5 } }", "--capacity", "3", "--seed", "7"]
 PLAYER = tarry.Player(tarry.learners.DWFTRL(tarry.domains.Ball(2), rate=0.5))
 
 
@@ -123,7 +124,7 @@ def test_tables_are_for_terminals(monkeypatch):
 
 
 def test_values_may_be_negative(call):
-    call("new", "--dimension", 2, "--feedback", "value", "--rate", 0.1, "--smoothing", 0.2)
+    call("new", *BALL, "--player", "{ learner = { type = 'DWFTBL', rate = 0.1, smoothing = 0.2 } }")
     call("ask", "--count", 2)
     assert lines(call("tell", 1, "-0.5"))[0]["status"] == "used"
     assert lines(call("tell", "--many", given='{"id": 2, "value": -1e-3}'))[0]["status"] == "used"
@@ -159,7 +160,7 @@ def test_tables(made):
 
 
 def test_several_sessions_in_one_store(made, call):
-    call("new", "--dimension", 2, "--rate", 1, "--name", "other")
+    call("new", *BALL, "--player", "{ learner = { type = 'DWFTRL', rate = 1.0 } }", "--name", "other")
     made("ask", "--count", 3)
     assert json.loads(call("status", "--name", "other").stdout)["rounds"] == 0
     assert "holds no session called 'third', only 'main', 'other'" in call("status", "--name", "third", code=3).stderr

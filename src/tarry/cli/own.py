@@ -5,6 +5,7 @@ A member is written as in a sweep: its name, or a table, ``'{ type = "Momentum",
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,19 +32,27 @@ def load(members: Sequence[str] | None) -> Own | None:
     return load_members((name, "--members") for name in members)
 
 
+def read_member(key: str, text: str) -> Any:
+    """Return the member that an option means: a name, or a table in TOML or JSON."""
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        pass
+    try:
+        return tomllib.loads(f"member = {text}")["member"]
+    except tomllib.TOMLDecodeError as error:
+        like = """'{ type = "NAME", rate = 0.1 }'"""
+        raise ArgumentError(key, f"is a name or a table such as {like}", text, str(error)) from None
+
+
 def member_of(key: str, text: str, own: Own | None) -> dict[str, Any]:
     """Return the member that an option means, as a sweep would have it; raise ValueError for what is none."""
     from tarry.experiments.members import check
     from tarry.experiments.own import NONE
 
-    value: Any = text
-    if text.lstrip().startswith("{"):
-        try:
-            value = tomllib.loads(f"member = {text}")["member"]
-        except tomllib.TOMLDecodeError as error:
-            like = """'{ type = "NAME", rate = 0.1 }'"""
-            raise ArgumentError(key, f"is a name or a table such as {like}", text, str(error)) from None
-    return check(key, value, f"--{key}", own or NONE)
+    return check(key, read_member(key, text), f"--{key}", own or NONE)
 
 
 def make_member(key: str, member: Mapping[str, Any], **known: Any) -> Any:

@@ -36,6 +36,10 @@ class _Connection:
 
     send: Callable[[Request], Any]
 
+    def make(self, room: str, name: str, wanted: NewJoin | NewSession) -> Any:
+        """Make a join or session as the table has it; return what the server says of it."""
+        return self.send(Request("POST", _path(room, name), body_of(written(wanted)), lambda told: told))
+
     def join(self, capacity: int | None, *, name: str = MAIN, rng: int | None = None, **rules: Any) -> Any:
         """Make a join, or find the same one; arguments are those of :class:`tarry.LabelJoin`, without ``store``."""
         as_choice(rules.get("labels", "first"), "labels", RULES)

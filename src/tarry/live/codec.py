@@ -97,14 +97,14 @@ def dump(value: Any) -> Any:
         return [dump(part) for part in value] if value.ndim else dump(value[()])
     if isinstance(value, (list, tuple)):
         return [dump(part) for part in value]
-    if isinstance(value, np.generic) and isinstance(value, np.number | np.bool_):
-        return dump(value.item())
+    if isinstance(value, (np.integer, np.bool_)):
+        return value.item()
     if isinstance(value, (str, int)):
         return value
+    if isinstance(value, (float, np.floating)):
+        return float(value) if isfinite(value) else None
     if is_missing(value):
         return None
-    if isinstance(value, float):
-        return value if isfinite(value) else None
     return value.isoformat() if isinstance(value, date) else str(value)
 
 

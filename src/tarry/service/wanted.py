@@ -34,6 +34,8 @@ def join_of(asked: NewJoin, own: Own | None = None) -> tuple[Any, dict[str, Any]
     if asked.scheduler is None:
         shards, backlog = asked.shards, asked.backlog
         return choose_for_join(asked.capacity, backlog, preemption=asked.preemption, shards=shards), rules
+    if isinstance(asked.scheduler, str) and not (own and asked.scheduler in own.names("scheduler")):
+        return free_scheduler(asked.scheduler), rules
     scheduler = _scheduler(asked.scheduler, {"capacity": asked.capacity}, own)
     if not isinstance(asked.scheduler, str):
         with _tried("scheduler"):

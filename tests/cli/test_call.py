@@ -1,0 +1,235 @@
+"""tarry join call: one process for many calls; and every surface gives the same answers to every verb of the table."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from itertools import count
+
+import pytest
+from serving import Served
+from shell import caller, lines
+
+import tarry
+from tarry.live.calls import calls_of, load_asked, make
+from tarry.live.codec import dump
+
+KINDS = {"join": tarry.LabelJoin, "session": tarry.Session}
+NEW = {
+    "join": {"capacity": 4, "labels": "last", "window": "1h", "missing": 0, "outbox": True, "seed": 1},
+    "session": {
+        "domain": {"type": "Ball", "dimension": 2},
+        "player": {"learner": {"type": "DWFTRL", "rate": 0.5}},
+        "capacity": 4,
+        "seed": 1,
+    },
+}
+# What each verb is asked, as a body has it, in an order in which all of them have something to say; below, with the
+# method of the library that asks the same, and the words of a shell.
+ASKED = {
+    "join": [
+        ("decide", {"id": "a", "features": {"n": 1}, "at": 0}),
+        ("decide", {"decisions": [{"id": k, "features": [1], "at": 10} for k in "bcdef"]}),
+        ("fate", {"ids": ["a", "b", "nobody"]}),
+        ("tracked", {}),
+        ("label", {"id": "a", "label": 0.5, "key": "k", "at": 20}),
+        ("label", {"labels": [{"id": k, "label": 1, "at": 30} for k in "abcdef"]}),
+        ("due", {"now": 3605}),
+        ("estimate", {"level": 0.9}),
+        ("finish", {"ids": ["b", "c"], "missing": 3}),
+        ("advance", {"now": 4000, "limit": 1}),
+        ("advance", {"now": 4000}),
+        ("rows", {"limit": 2}),
+        ("ack", {"number": 1}),
+        ("expire", {"ids": ["d", "nobody"]}),
+        ("resize", {"capacity": 6}),
+        ("status", {}),
+        ("ledger", {"last": 3}),
+        ("export", {"payloads": True}),
+    ],
+    "session": [
+        ("ask", {"id": "a"}),
+        ("ask", {"rounds": [{"id": k} for k in "bcdef"]}),
+        ("fate", {"ids": ["a", "nobody"]}),
+        ("tracked", {}),
+        ("points", {"id": "f"}),
+        ("tell", {"id": "f", "gradient": [0.5, -1.0]}),
+        ("tell", {"feedback": [{"id": k, "gradient": [1.0, 0.0]} for k in "abcde"]}),
+        ("expire", {"ids": ["d", "nobody"]}),
+        ("takes", {}),
+        ("status", {}),
+        ("ledger", {"last": 3}),
+        ("export", {}),
+    ],
+}
+# What only shards have to say.
+REFUSED = {"rebalance": ("rebalance", {}, "no shards")}
+_names = count(1)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    server = Served(tmp_path_factory.mktemp("served"), durability="process")
+    yield server
+    server.stop()
+
+
+def ours(kind, store):
+    """The answers in this process, as JSON."""
+    run = caller(store, kind)
+    run("new", *words_of(NEW[kind]))
+    with KINDS[kind].open(store) as opened:
+        return [dump(answer_of(kind, opened, verb, body)) for verb, body in ASKED[kind]]
+
+
+def answer_of(kind, opened, verb, body):
+    call = calls_of(kind)[verb]
+    asked = load_asked(call, body)
+    answer = make(opened, call, asked)
+    return {call.many.answers: answer} if isinstance(asked, list) else answer
+
+
+def words_of(new):
+    """A body as options of a shell."""
+    for name, value in new.items():
+        if value is True:
+            yield f"--{name}"
+        else:
+            yield from (f"--{name}", value if isinstance(value, str) else json.dumps(value))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_verb_is_played(kind):
+    assert {verb for verb, _ in ASKED[kind]} | (REFUSED.keys() if kind == "join" else set()) == set(calls_of(kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_over_http_the_answers_are_those_in_this_process(served, kind, tmp_path):
+    expected = ours(kind, f"sqlite:///{tmp_path}/a.db")
+    path = f"/v1/{kind}s/n{next(_names)}"
+    assert served.call("POST", path, NEW[kind])[0] == 201
+    for (verb, body), answer in zip(ASKED[kind], expected, strict=True):
+        call = calls_of(kind)[verb]
+        query = "&".join(f"{name}={json.dumps(value)}" for name, value in body.items())
+        sent = ("GET", f"{path}/{verb}?{query}", None) if call.method == "GET" else ("POST", f"{path}/{verb}", body)
+        status, told = served.call(*sent)
+        assert status == 200, (verb, told)
+        if verb == "export":
+            first, *tracked = told if isinstance(told, list) else _lines(told)
+            told = {**first, "tracked": tracked, "next": None}
+        assert told == answer, verb
+
+
+def _lines(text):
+    if isinstance(text, dict):  # the only one
+        return [text]
+    return [json.loads(line) for line in text.decode().splitlines()]
+
+
+@pytest.mark.parametrize("where", ["store", "url"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_from_a_shell_the_answers_are_those_in_this_process(served, kind, where, tmp_path, monkeypatch):
+    """All of them by one process, in a store and on a server."""
+    expected = ours(kind, f"sqlite:///{tmp_path}/a.db")
+    run = caller(f"sqlite:///{tmp_path}/b.db", kind)
+    monkeypatch.setenv("TARRY_TOKEN", served.token)
+    name = f"n{next(_names)}"
+    place = ["--url", served.url] if where == "url" else []
+    run("new", *words_of(NEW[kind]), "--name", name, *place)
+    given = "".join(json.dumps({"call": verb, **body}) + "\n" for verb, body in ASKED[kind])
+    told = lines(run("call", name, *place, given=given))
+    for (verb, _), line, answer in zip(ASKED[kind], told, expected, strict=True):
+        assert line == answer, verb
+    again = json.loads(run("status", "--name", name, *place).stdout)
+    assert again["rounds"] == json.loads(run("status", "--name", name, *place).stdout)["rounds"] == 6
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_clients_methods_give_what_the_librarys_give(served, kind, way, tmp_path):
+    """By name and arguments, for every verb: rows, receipts, rounds and arrays of the library's own types."""
+    store = f"sqlite:///{tmp_path}/a.db"
+    caller(store, kind)("new", *words_of(NEW[kind]))
+    name = f"n{next(_names)}"
+    assert served.call("POST", f"/v1/{kind}s/{name}", NEW[kind])[0] == 201
+    with KINDS[kind].open(store) as opened:
+        expected = [repr(getattr(opened, method)(*args, **named)) for method, args, named in METHODS[kind]]
+
+    async def awaited():
+        async with tarry.connect_async(served.url, token=served.token) as friend:
+            there = await (friend.open_join(name) if kind == "join" else friend.open_session(name))
+            return [repr(await getattr(there, method)(*args, **named)) for method, args, named in METHODS[kind]]
+
+    if way == "async":
+        found = asyncio.run(awaited())
+    else:
+        with tarry.connect(served.url, token=served.token) as friend:
+            there = friend.open_join(name) if kind == "join" else friend.open_session(name)
+            found = [repr(getattr(there, method)(*args, **named)) for method, args, named in METHODS[kind]]
+    for (method, *_), here, there in zip(METHODS[kind], expected, found, strict=True):
+        assert there == here, method
+
+
+METHODS = {
+    "join": [
+        ("decide", ({"n": 1}, "a"), {"at": 0}),
+        ("decide_many", ([[1]] * 5,), {"ids": list("bcdef"), "at": 10}),
+        ("fate", ("a",), {}),
+        ("fates", (["a", "nobody"],), {}),
+        ("tracked", (), {}),
+        ("label", ("a", 0.5), {"key": "k", "at": 20}),
+        ("label_many", (list("abcdef"), [1] * 6), {"at": 30}),
+        ("due", (3605,), {}),
+        ("estimate", (0.9,), {}),
+        ("finish", ("b", 3), {}),
+        ("finish_many", (["c"],), {}),
+        ("advance", (4000, 1), {}),
+        ("advance", (4000,), {}),
+        ("rows", (), {"limit": 2}),
+        ("rows", (), {}),
+        ("ack", (1,), {}),
+        ("expire", ("d",), {}),
+        ("expire_many", (["d", "nobody"],), {}),
+        ("resize", (), {"capacity": 6}),
+        ("status", (), {}),
+        ("ledger", (3,), {}),
+    ],
+    "session": [
+        ("ask", ("a",), {}),
+        ("ask_many", (), {"ids": list("bcdef")}),
+        ("fate", ("a",), {}),
+        ("fates", (["a", "nobody"],), {}),
+        ("tracked", (), {}),
+        ("points", ("f",), {}),
+        ("tell", ("f",), {"gradient": [0.5, -1.0]}),
+        ("tell_many", (list("abcde"),), {"gradients": [[1.0, 0.0]] * 5}),
+        ("expire", ("d",), {}),
+        ("expire_many", (["d", "nobody"],), {}),
+        ("status", (), {}),
+        ("ledger", (3,), {}),
+    ],
+}
+
+
+def test_the_description_has_the_same_verbs(served):
+    paths = served.call("GET", "/openapi.json", token=None)[1]["paths"]
+    for kind in KINDS:
+        for verb, call in calls_of(kind).items():
+            (method,) = paths[f"/v1/{kind}s/{{name}}/{verb}"]
+            assert method.upper() == call.method
+            assert paths[f"/v1/{kind}s/{{name}}/{verb}"][method]["security"] == [{"token": [call.scope]}]
+
+
+def test_a_call_that_is_refused_is_answered_and_the_next_one_is_made(join):
+    join("new", "--capacity", 2)
+    given = '{"call": "decide", "id": 1.5}\nnonsense\n{"call": "rebalance"}\n\n{"call": "decide", "id": "a"}\n[1]\n'
+    told = lines(join("call", given=given, code=1))
+    assert told[0] == {
+        "problem": 'id must be a text, a whole number, or bytes in base64, got 1.5: write bytes as {"bytes": "AAE="}',
+        "name": "id",
+        "remedy": 'write bytes as {"bytes": "AAE="}',
+    }
+    assert "line 2 is not JSON" in told[1]["problem"]
+    assert "no shards" in told[2]["problem"]
+    assert told[3] == {"id": "a", "tracked": True, "released": []}
+    assert "line 6 names no call" in told[4]["problem"]
