@@ -59,8 +59,12 @@ def draw(chart: Any, kind: str = "svg", *, density: float = DENSITY, ground: str
     except ImportError as error:
         raise ImportError("pictures need vl-convert-python: pip install 'tarry[report]'") from error
     spec = {**chart.to_dict(), "background": ground}
-    said = spec.get("config", {})
-    spec["config"] = {"font": FONT, **said, **{part: {**sizes, **said.get(part, {})} for part, sizes in SIZES.items()}}
+    config = spec.get("config", {})
+    spec["config"] = {
+        "font": FONT,
+        **config,
+        **{part: {**sizes, **config.get(part, {})} for part, sizes in SIZES.items()},
+    }
     return convert(_laid_out(spec), kind, density=density)
 
 
@@ -120,12 +124,12 @@ def _drawn_kind(kind: Any) -> Any:
     class Drawn(kind):  # type: ignore[misc]
         def save(self, fp: Any, format: str | None = None, **options: Any) -> None:
             """Write the chart to a file or a path: pictures by ``draw``, other formats as Altair does."""
-            wanted = format or Path(str(fp)).suffix[1:].lower()
-            if wanted not in ("svg", "pdf", "png"):
+            kind_wanted = format or Path(str(fp)).suffix[1:].lower()
+            if kind_wanted not in ("svg", "pdf", "png"):
                 super().save(fp, format, **options)
                 return
             density = options.get("ppi") or DENSITY
-            data = draw(self, wanted, density=density * options.get("scale_factor", 1))
+            data = draw(self, kind_wanted, density=density * options.get("scale_factor", 1))
             if isinstance(fp, (str, Path)):
                 Path(fp).write_bytes(data)
             else:
@@ -209,13 +213,13 @@ def intervals(frame: pl.DataFrame, keys: list[str], value: str) -> pl.DataFrame:
 
     mean, error, seeds = pl.col(value).mean(), pl.col(value).std(ddof=1) / pl.len().sqrt(), pl.len().cast(pl.Int64)
     finite = frame.filter(pl.col(value).is_finite())
-    found = finite.group_by(keys, maintain_order=True).agg(mean=mean, half=error, seeds=seeds)
-    quantile = {int(n): student(CONFIDENCE, int(n) - 1) for n in found["seeds"].unique() if n > 1}
-    found = found.with_columns(
+    means = finite.group_by(keys, maintain_order=True).agg(mean=mean, half=error, seeds=seeds)
+    quantile = {int(n): student(CONFIDENCE, int(n) - 1) for n in means["seeds"].unique() if n > 1}
+    means = means.with_columns(
         half=pl.col("half") * pl.col("seeds").replace_strict(quantile, default=None, return_dtype=pl.Float64)
     )
     half = pl.col("half").fill_null(0.0)
-    return found.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
+    return means.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
 
 
 def lost(values: pl.Series) -> int:
@@ -235,8 +239,8 @@ def regret_chart(curve: pl.DataFrame, title: str = "Regret", group: str | None =
     names = named["group"].unique(maintain_order=True).to_list()
     frame = intervals(named, ["group", "t"], "regret").sort("group", "t")
     gone = lost(named["regret"])
-    told = f"{title} ({gone:,} values are not finite and left out)" if gone else title
-    base = alt.Chart(alt.Data(values=frame.select("group", "t", "mean", "low", "high").to_dicts()), title=told)
+    heading = f"{title} ({gone:,} values are not finite and left out)" if gone else title
+    base = alt.Chart(alt.Data(values=frame.select("group", "t", "mean", "low", "high").to_dicts()), title=heading)
     x = alt.X("t:Q", title="round", axis=alt.Axis(tickCount=5))
     look = grouped(names, **legend) if group is not None else {"color": alt.value(PALETTE[0])}
     counts = sorted(frame["seeds"].unique()) or [0]

@@ -75,13 +75,13 @@ def as_range(low: Any, high: Any) -> tuple[float, float]:
 
 def as_choice(value: str, name: str, choices: Iterable[str]) -> str:
     """Return the value if it is one of the choices."""
-    known = tuple(choices)
-    if value not in known:
-        raise ArgumentError(name, f"must be one of {', '.join(map(repr, known))}", value)
+    options = tuple(choices)
+    if value not in options:
+        raise ArgumentError(name, f"must be one of {', '.join(map(repr, options))}", value)
     return value
 
 
-def pick(name: str, known: Iterable[str], place: str, *, what: str) -> str:
+def pick(name: str, options: Iterable[str], place: str, *, what: str) -> str:
     """Return the name if it is known; else raise ValueError with the place, the nearest name and all of them.
 
     >>> pick("VarOp", ["Pareto", "VarOpt"], "a.toml: players.ours.scheduler", what="member")
@@ -89,7 +89,7 @@ def pick(name: str, known: Iterable[str], place: str, *, what: str) -> str:
     ValueError: a.toml: players.ours.scheduler: there is no member 'VarOp', did you mean 'VarOpt'? Take one of \
 Pareto, VarOpt
     """
-    choices = list(known)
+    choices = list(options)
     if name in choices:
         return name
     from difflib import get_close_matches  # only where something is wrong

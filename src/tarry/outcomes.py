@@ -115,8 +115,8 @@ class Certificate(NamedTuple):
     @property
     def sizes(self) -> str:
         """How large feedback was taken to be."""
-        given = {"gradient_bound": self.gradient_bound, "value_bound": self.value_bound}
-        assumed = [f"{name} {number:.6g}" for name, number in given.items() if number is not None]
+        bounds = {"gradient_bound": self.gradient_bound, "value_bound": self.value_bound}
+        assumed = [f"{name} {number:.6g}" for name, number in bounds.items() if number is not None]
         if self.feedback == "value" and self.value_bound is None:
             return ", ".join(["value as observed", *assumed])
         return " and ".join(assumed) or "as observed"
@@ -124,10 +124,10 @@ class Certificate(NamedTuple):
     def rows(self) -> dict[str, str]:
         """The same as text, for tables."""
         parts = ("bound", "regularisation", "variance", "overlap", "smoothing")
-        shown = {"rounds": str(self.rounds)} | {name: _show(getattr(self, name)) for name in parts}
-        shown |= {"omitted curvature": _show(self.omitted_curvature)} if self.omitted_curvature != 0 else {}
-        shown |= {"size of feedback": self.sizes, "holds": self.holds}
-        return shown | ({"caveat": self.caveat} if self.caveat else {})
+        rows = {"rounds": str(self.rounds)} | {name: _show(getattr(self, name)) for name in parts}
+        rows |= {"omitted curvature": _show(self.omitted_curvature)} if self.omitted_curvature != 0 else {}
+        rows |= {"size of feedback": self.sizes, "holds": self.holds}
+        return rows | ({"caveat": self.caveat} if self.caveat else {})
 
     def __repr__(self) -> str:
         parts = {"regularisation": self.regularisation, "variance": self.variance, "overlap": self.overlap}

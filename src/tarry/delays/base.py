@@ -196,22 +196,22 @@ class Listed(Stored, init=False):
     truncated: int
 
     def __new__(cls, values: ArrayLike) -> Self:
-        given = np.asarray(values)
-        if given.ndim != 1 or given.size == 0:
-            raise ValueError(f"delays must be a list with one entry per round, got shape {given.shape}")
-        if given.dtype.kind not in "iuf":
-            raise ValueError(f"delays must be whole numbers of rounds, got {given[0]!r}: convert them first")
-        if given.dtype.kind == "f":
-            broken = ~np.isfinite(given) | (given != np.floor(given))
+        waits = np.asarray(values)
+        if waits.ndim != 1 or waits.size == 0:
+            raise ValueError(f"delays must be a list with one entry per round, got shape {waits.shape}")
+        if waits.dtype.kind not in "iuf":
+            raise ValueError(f"delays must be whole numbers of rounds, got {waits[0]!r}: convert them first")
+        if waits.dtype.kind == "f":
+            broken = ~np.isfinite(waits) | (waits != np.floor(waits))
             if np.any(broken):
-                raise ValueError(f"delays must be whole numbers of rounds, got {given[broken][0]!r}: round them first")
-        if np.any(given > 2**62):  # so that a round may be added to a delay in 64 bits
-            raise ValueError(f"delays must be at most 2**62, got {given.max()!r}: cut them first")
-        whole = given.astype(np.int64)
+                raise ValueError(f"delays must be whole numbers of rounds, got {waits[broken][0]!r}: round them first")
+        if np.any(waits > 2**62):  # so that a round may be added to a delay in 64 bits
+            raise ValueError(f"delays must be at most 2**62, got {waits.max()!r}: cut them first")
+        whole = waits.astype(np.int64)
         if np.any(whole < 0):
             t = int(np.flatnonzero(whole < 0)[0])
             raise ValueError(f"delays must not be negative, got {whole[t]} in round {t + 1}")
-        room = given.size - 1 - np.arange(given.size)
+        room = waits.size - 1 - np.arange(waits.size)
         cut = np.ascontiguousarray(np.minimum(whole, room))
         return cls.make(cut, int(np.count_nonzero(whole > room)))
 

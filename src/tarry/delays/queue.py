@@ -100,5 +100,5 @@ def _named(service: str, seed: int, rounds: int, mean: float, spread: float, sha
                     raise ArgumentError("shape", "must be above 1 for the mean to be finite", shape)
                 scale = mean * (shape - 1.0)
                 return np.asarray(scale * np.expm1(-np.log(keyed.uniform(key, t)) / shape))
-    known = 'must be "fixed", "exponential", "lognormal", "pareto", an array or a function'
-    raise ArgumentError("service", known, service)
+    choices = 'must be "fixed", "exponential", "lognormal", "pareto", an array or a function'
+    raise ArgumentError("service", choices, service)

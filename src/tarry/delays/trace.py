@@ -70,8 +70,10 @@ def _check_columns(decided: Times, feedback: Times) -> None:
     early = ~feedback.missing & (feedback.values < decided.values)
     if early.any():
         row = int(np.argmax(early))
-        came, made = feedback.values[row], decided.values[row]
-        raise ValueError(f"feedback in row {row} ({came}) comes before its decision ({made}): check the two columns")
+        came, decided_at = feedback.values[row], decided.values[row]
+        raise ValueError(
+            f"feedback in row {row} ({came}) comes before its decision ({decided_at}): check the two columns"
+        )
 
 
 class Times(NamedTuple):
@@ -88,8 +90,8 @@ def as_times(column: Any, name: str) -> Times:
     None, NaT, NaN and infinity are missing. Dates with a time zone are compared in UTC.
     """
     zoned = getattr(getattr(column, "dtype", None), "time_zone", None) is not None
-    given = column.to_numpy() if hasattr(column, "to_numpy") else column
-    values = given if isinstance(given, np.ndarray) else np.array(list(given), dtype=object)
+    stamps = column.to_numpy() if hasattr(column, "to_numpy") else column
+    values = stamps if isinstance(stamps, np.ndarray) else np.array(list(stamps), dtype=object)
     if values.ndim != 1:
         raise ValueError(f"{name} must be one column, got shape {values.shape}")
     if values.dtype.kind in "OUT":

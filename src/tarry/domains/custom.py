@@ -101,9 +101,9 @@ class CustomDomain(Domain, _PythonSide, init=False):
         if not reach <= outer * (1.0 + 1e-9):
             problem = f"leaves a point at distance {reach:g} from the centre, beyond the outer radius {outer:g}"
             raise ValueError(f"the projection {problem}: it must change x in place, and the set must lie in that ball")
-        made = cls.make(projection, middle, width, inner, outer)
-        made._minimiser = linear_minimiser
-        return made
+        domain = cls.make(projection, middle, width, inner, outer)
+        domain._minimiser = linear_minimiser
+        return domain
 
     def __eq__(self, other: object) -> bool:
         return super().__eq__(other) and self._minimiser == getattr(other, "_minimiser", None)
@@ -137,9 +137,9 @@ class CustomDomain(Domain, _PythonSide, init=False):
 
 def _as_projection(function: Callable[..., None]) -> InPlace | WithScratch:
     """Return the projection with the way it is called, by the number of its arguments."""
-    wanted = inspect.signature(getattr(function, "py_func", function)).parameters.values()
+    parameters = inspect.signature(getattr(function, "py_func", function)).parameters.values()
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    count = sum(p.kind in positional and p.default is inspect.Parameter.empty for p in wanted)
+    count = sum(p.kind in positional and p.default is inspect.Parameter.empty for p in parameters)
     if count not in (1, 2):
         raise ValueError(f"a projection is called as project(x) or project(x, scratch), this one takes {count}")
     return InPlace(function) if count == 1 else WithScratch(function)

@@ -145,7 +145,7 @@ class Simplex(Domain):
         for i in range(1, x.size):
             top = max(top, x[i])
         threshold = -self.scale
-        kept = x.size + 1
+        size = x.size + 1
         while True:
             count = 0
             total = 0.0
@@ -153,9 +153,9 @@ class Simplex(Domain):
                 if x[i] - top > threshold:
                     count += 1
                     total += x[i] - top
-            if count >= kept:
+            if count >= size:
                 break
-            kept = count
+            size = count
             threshold = (total - self.scale) / count
         for i in range(x.size):
             x[i] = max(0.0, x[i] - top - threshold)
@@ -205,9 +205,9 @@ class Ellipsoid(Domain, init=False):
         return np.asarray(self.center - (self.radius / size) * (self.axes.T @ (along / self.eigenvalues)))
 
     def __repr__(self) -> str:
-        shown = " ".join(f"{value:g}" for value in self.radius / np.sqrt(self.eigenvalues[:3]))
+        radii = " ".join(f"{value:g}" for value in self.radius / np.sqrt(self.eigenvalues[:3]))
         more = " …" if self.dimension > 3 else ""
-        return f"Ellipsoid(dimension {self.dimension}, radius={self.radius:g}, half-axes {shown}{more})"
+        return f"Ellipsoid(dimension {self.dimension}, radius={self.radius:g}, half-axes {radii}{more})"
 
     def project(self, x: Vector, scratch: Vector) -> None:
         squares = 0.0

@@ -66,9 +66,9 @@ def place_of(code: CodeType, line: int) -> str:
 def sentence(title: str, file: str, line: int, problem: str, remedy: str, t: int | None = None) -> str:
     """Return what is wrong where: the member and its verb, the line and its text, what may help."""
     text = linecache.getline(file, line).strip()
-    shown = f" `{text}`" if text else ""
+    quoted = f" `{text}`" if text else ""
     at = "" if t is None else f", in round {t}"
-    return f"{title} {problem} (line {line} of {Path(file).name}{at}:{shown}): {remedy}"
+    return f"{title} {problem} (line {line} of {Path(file).name}{at}:{quoted}): {remedy}"
 
 
 def outside_array(error: IndexError) -> Exception:
@@ -82,8 +82,10 @@ def outside_array(error: IndexError) -> Exception:
 
 def raised_by(members: Iterable[Any], error: Exception) -> Exception:
     """Return the error to raise for one that compiled verbs raised: it names the members that are a user's."""
-    users = (one for one in members if isinstance(one, tuple) and not type(one).__module__.startswith("tarry."))
-    names = list(dict.fromkeys(type(one).__name__ for one in users))
+    users = (
+        member for member in members if isinstance(member, tuple) and not type(member).__module__.startswith("tarry.")
+    )
+    names = list(dict.fromkeys(type(member).__name__ for member in users))
     if not names or isinstance(error, (TarryError, MemoryError)):
         return error
     problem = f"a verb of {', '.join(names)} raised {type(error).__name__}: {error}"
@@ -92,11 +94,11 @@ def raised_by(members: Iterable[Any], error: Exception) -> Exception:
 
 def frames_of(trace: TracebackType | None) -> list[tuple[FrameType, int]]:
     """Return the frames of a traceback with their lines, the innermost last."""
-    found = []
+    frames = []
     while trace is not None:
-        found.append((trace.tb_frame, trace.tb_lineno))
+        frames.append((trace.tb_frame, trace.tb_lineno))
         trace = trace.tb_next
-    return found
+    return frames
 
 
 def failing(error: Exception, t: int | None = None, anywhere: bool = False) -> MemberError | None:
@@ -107,33 +109,35 @@ def failing(error: Exception, t: int | None = None, anywhere: bool = False) -> M
     frames = frames_of(error.__traceback__)
     users = [(frame.f_code, line) for frame, line in frames if is_foreign(frame.f_code.co_filename)]
     verbs = [(frame.f_code, line) for frame, line in frames if is_known(frame.f_code)]
-    mine = users[-1:] if anywhere or any(is_known(code) for code, _ in users) else verbs[-1:]
-    if not mine:
+    blamed = users[-1:] if anywhere or any(is_known(code) for code, _ in users) else verbs[-1:]
+    if not blamed:
         return None
-    (code, line), problem = mine[0], f"fails: {type(error).__name__}: {error}"
+    (code, line), problem = blamed[0], f"fails: {type(error).__name__}: {error}"
     return MemberError(sentence(title_of(code), code.co_filename, line, problem, REMEDY, t))
 
 
 def does_not_compile(code: CodeType, error: Exception, returns_wrong: bool) -> MemberError:
     """Return an error for a function that Numba refuses, with what Numba says of it in a line or two."""
-    told = getattr(getattr(error, "loc", None), "line", None) or 0
-    line = told if told in {one for _, _, one in code.co_lines()} else code.co_firstlineno  # it may be one of Numba's
-    lines = [one.strip() for one in str(error).splitlines()]
-    said = [one for one in lines if not _NEEDLESS.match(one) and one != _text(code, line)]
+    numba_line = getattr(getattr(error, "loc", None), "line", None) or 0
+    line = (
+        numba_line if numba_line in {words for _, _, words in code.co_lines()} else code.co_firstlineno
+    )  # it may be one of Numba's
+    lines = [words.strip() for words in str(error).splitlines()]
+    reasons = [words for words in lines if not _NEEDLESS.match(words) and words != _text(code, line)]
     problem, remedy = "does not compile", _PLAIN
     if returns_wrong:
-        problem, said = str(error), []
+        problem, reasons = str(error), []
     elif helper := _HELPER.search(str(error)):
-        problem, said = f"calls {helper[1]}, which is not compiled", []
+        problem, reasons = f"calls {helper[1]}, which is not compiled", []
         remedy = f"write @tarry.kernel.step above def {helper[1]}"
-    elif said and said[0].startswith(_RETURNS_ARRAY):
-        problem, remedy, said = "returns an array, which verbs cannot", "write into the array that is handed in", []
+    elif reasons and reasons[0].startswith(_RETURNS_ARRAY):
+        problem, remedy, reasons = "returns an array, which verbs cannot", "write into the array that is handed in", []
     elif _PRODUCT in str(error):
-        problem, remedy, said = "multiplies arrays (@, np.dot), which verbs cannot", "loop over the entries", []
+        problem, remedy, reasons = "multiplies arrays (@, np.dot), which verbs cannot", "loop over the entries", []
     elif any(sign in str(error) for sign in (_ALLOCATES, _RETURNS_ARRAY)):
         problem, remedy = "allocates memory, which verbs cannot", "keep the array in the state, and loop"
-        said = [one for one in said if not one.startswith("-")][:1]
-    beneath = "".join(f"\n  Numba: {one[:MOST]}" for one in list(dict.fromkeys(said))[:LINES])
+        reasons = [words for words in reasons if not words.startswith("-")][:1]
+    beneath = "".join(f"\n  Numba: {words[:MOST]}" for words in list(dict.fromkeys(reasons))[:LINES])
     return MemberError(sentence(title_of(code), code.co_filename, line, problem, remedy) + beneath)
 
 

@@ -51,18 +51,18 @@ class Fingerprint(NamedTuple):
 
         ``registered`` are the implementations of verbs by type: they need not stand in the type's file.
         """
-        listed = list(walk(parameters))
-        if any(callable(value) for value in listed):
+        tree = list(walk(parameters))
+        if any(callable(value) for value in tree):
             return None  # a compiled function inside parameters: Numba misses its cache anyway
-        verbs = verbs_from_outside(map(type, listed), registered)
-        kinds = {kind for value in listed for kind in type(value).__mro__[:-1] if _is_from_outside(kind)}
+        verbs = verbs_from_outside(map(type, tree), registered)
+        kinds = {kind for value in tree for kind in type(value).__mro__[:-1] if _is_from_outside(kind)}
         package = rooms_digest()
         if package is None:
             return None
         # Cached code names the types it was made for, so the same text under another name is another code.
         parts = {f"{type(v).__module__}.{type(v).__qualname__}" for v in walk(parameters)}
         try:
-            parts |= {sources.digest_of(one) for one in kinds | verbs} | Values(verbs).digests()
+            parts |= {sources.digest_of(thing) for thing in kinds | verbs} | Values(verbs).digests()
             parts |= set() if _is_in_rooms(file) else {sources.digest_of_file(file)}
         except sources.Unknown:
             return None
@@ -82,8 +82,10 @@ def walk(value: Any) -> Iterator[Any]:
 
 def verbs_from_outside(kinds: Iterable[type], registered: Mapping[type, set[Any]]) -> set[Any]:
     """Return the implementations of verbs for these types, and for their ancestors, that no room has."""
-    ancestors = {one for kind in kinds for one in kind.__mro__[:-1]}  # steps stand under ``object``: others call them
-    return {verb for one in ancestors for verb in registered.get(one, ()) if _is_from_outside(verb)}
+    ancestors = {
+        ancestor for kind in kinds for ancestor in kind.__mro__[:-1]
+    }  # steps stand under ``object``: others call them
+    return {verb for ancestor in ancestors for verb in registered.get(ancestor, ()) if _is_from_outside(verb)}
 
 
 def _is_from_outside(thing: Any) -> bool:
@@ -110,14 +112,14 @@ def source_digest() -> str | None:
 
 def versions() -> dict[str, str]:
     """Return versions by name, with a hash of Tarry's sources; a part that is not installed says so."""
-    found = {"tarry": __version__, "source": source(), "python": platform.python_version()}
-    found["system"] = platform.platform()
+    numbers = {"tarry": __version__, "source": source(), "python": platform.python_version()}
+    numbers["system"] = platform.platform()
     for name in PARTS.split():
         try:
-            found[name] = version(name)
+            numbers[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            numbers[name] = "not installed"
+    return numbers
 
 
 def source() -> str:
@@ -135,8 +137,8 @@ def show_versions() -> None:
 def rooms_digest() -> str | None:
     """Return a hash of the rooms with steps and of the version of Python, None if a source was edited since."""
     paths = [path for room in ROOMS for path in (PACKAGE / room).rglob("*.py")]
-    found = _digest([*paths, *(PACKAGE / name for name in NUMBERS)])
-    return None if found is None else hashlib.sha256(f"{sys.version} {found}".encode()).hexdigest()
+    digest = _digest([*paths, *(PACKAGE / name for name in NUMBERS)])
+    return None if digest is None else hashlib.sha256(f"{sys.version} {digest}".encode()).hexdigest()
 
 
 def _digest(paths: Iterable[Path]) -> str | None:
@@ -178,9 +180,9 @@ def make_folder(fingerprint: Fingerprint) -> Path | None:
     return folder
 
 
-def _forget_old(folders: list[Path], kept: int) -> None:
-    if len(folders) <= kept:
+def _forget_old(folders: list[Path], most: int) -> None:
+    if len(folders) <= most:
         return
     folders.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    for stale in folders[kept:]:
+    for stale in folders[most:]:
         shutil.rmtree(stale, ignore_errors=True)

@@ -163,15 +163,15 @@ class Verb:
 
     def _check(self, implementation: Callable[..., Any]) -> None:
         """Raise TypeError for a function that cannot be called as the verb is: compiled code would fail elsewhere."""
-        found, code = _arguments_of(implementation), implementation.__code__
+        arguments, code = _arguments_of(implementation), implementation.__code__
         spare = len(getattr(implementation, "__defaults__", None) or ())
-        if len(found) - spare <= len(self.arguments) <= len(found) or code.co_flags & CO_VARARGS:
+        if len(arguments) - spare <= len(self.arguments) <= len(arguments) or code.co_flags & CO_VARARGS:
             return
-        name, known = self.__name__, self.arguments
+        name, expected = self.__name__, self.arguments
         raise TypeError(
-            f"{name}({', '.join(known)}) has {len(known)} arguments, the function given for it, "
-            f"{title_of(code)}({', '.join(found)}) in line {code.co_firstlineno} of {code.co_filename}, has "
-            f"{len(found)}: give it those of {name}"
+            f"{name}({', '.join(expected)}) has {len(expected)} arguments, the function given for it, "
+            f"{title_of(code)}({', '.join(arguments)}) in line {code.co_firstlineno} of {code.co_filename}, has "
+            f"{len(arguments)}: give it those of {name}"
         )
 
 
@@ -180,16 +180,16 @@ verb = Verb  # as a decorator
 
 def verb_with_default(implementation: Callable[..., Any]) -> Verb:
     """Make a verb whose decorated body answers for every type that registers nothing."""
-    made = verb(implementation)
-    made.otherwise(implementation)
-    return made
+    with_default = verb(implementation)
+    with_default.otherwise(implementation)
+    return with_default
 
 
 def register_methods(cls: type, verbs: Iterable[Verb]) -> None:
     """Register the methods of a class that are named as one of these verbs: compiled code knows no methods."""
-    for made in verbs:
-        if made.__name__ in vars(cls):
-            made.on(cls)(vars(cls)[made.__name__])
+    for method_verb in verbs:
+        if method_verb.__name__ in vars(cls):
+            method_verb.on(cls)(vars(cls)[method_verb.__name__])
 
 
 def _fingerprint(file: str, parameters: tuple[Any, ...]) -> Fingerprint | None:
@@ -197,14 +197,17 @@ def _fingerprint(file: str, parameters: tuple[Any, ...]) -> Fingerprint | None:
     # A verb may be registered later, so the number of sources is part of the key.
     sources = sum(map(len, _sources_of.values()))
     kinds = [type(value) for value in walk(parameters)]
-    known = (file, sources, *kinds)
-    if known not in _fingerprints:
-        read = [_frozen.setdefault((id(one.names), one.name), one) for one in values_read_by(kinds)]
-        _fingerprints[known] = Fingerprint.of(file, parameters, _sources_of), read
-    made, read = _fingerprints[known]
-    for one in read:
-        one.check()
-    return made
+    key = (file, sources, *kinds)
+    if key not in _fingerprints:
+        read = [
+            _frozen.setdefault((id(global_value.names), global_value.name), global_value)
+            for global_value in values_read_by(kinds)
+        ]
+        _fingerprints[key] = Fingerprint.of(file, parameters, _sources_of), read
+    fingerprint, read = _fingerprints[key]
+    for global_value in read:
+        global_value.check()
+    return fingerprint
 
 
 def values_read_by(kinds: Iterable[type]) -> Values:

@@ -49,8 +49,8 @@ def load_cuda() -> None:
     try:
         cuda = uninterrupted(lambda: import_module("numba.cuda"))
     except Exception as reason:  # libraries of several packages are looked for, each with errors of its own
-        told = (str(reason).splitlines() or [type(reason).__name__])[0]
-        raise NoDevice(f"numba-cuda does not load ({told}): {INSTALL}") from reason
+        line = (str(reason).splitlines() or [type(reason).__name__])[0]
+        raise NoDevice(f"numba-cuda does not load ({line}): {INSTALL}") from reason
     if not is_simulated():
         _add_floor()
 
@@ -61,8 +61,8 @@ def _add_floor() -> None:
     from numba.cuda.ufuncs import ufunc_db
 
     def floor(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = get_unary_impl_for_fn_and_ty(math.floor, signature.args[0])
-        return found(context, builder, signature, arguments)
+        implementation = get_unary_impl_for_fn_and_ty(math.floor, signature.args[0])
+        return implementation(context, builder, signature, arguments)
 
     ufunc_db().setdefault(np.floor, {"d->d": floor})
 
@@ -87,9 +87,9 @@ def make_kernel(body: Callable[..., None], rules: Any, plan: Any) -> Callable[..
     def kernel(fixed: Any, stacked: Any, count: int, first: int, last: int) -> None:
         i = cuda.grid(1)
         if i < count:
-            mine = hold(replica(stacked, i))
-            run(rules, fixed, mine, first, last)
-            give(mine, replica(stacked, read_place()))
+            own_buffers = hold(replica(stacked, i))
+            run(rules, fixed, own_buffers, first, last)
+            give(own_buffers, replica(stacked, read_place()))
 
     return kernel
 
@@ -136,12 +136,12 @@ def compile_kernel(
 
     options = {"nvvm_options": dict(NVVM_OPTIONS), "max_registers": registers, "lineinfo": lineinfo}
     with _indexing_forward():
-        found = compile_cuda(kernel, types.void, kinds, cc=capability, **options)
+        compiled = compile_cuda(kernel, types.void, kinds, cc=capability, **options)
     forget_types()
-    library, name = found.library, found.fndesc.llvm_func_name
+    library, name = compiled.library, compiled.fndesc.llvm_func_name
     kernel_fixup(library.get_function(name), False)
     library._entry_name = name
-    return _Kernel._rebuild(False, name, found.signature, library, False, False, found.call_helper, [_Nothing])
+    return _Kernel._rebuild(False, name, compiled.signature, library, False, False, compiled.call_helper, [_Nothing])
 
 
 @contextmanager
@@ -223,8 +223,8 @@ class Launcher:
         layout = layout_for(near)
         plan = plan_of(fresh, layout, near, far)
         kinds = (kinds_of(shared), _stacked_kinds(fresh), types.int64, types.int64, types.int64)
-        known = (rules, plan, kinds)
-        if known not in self._made:
+        key = (rules, plan, kinds)
+        if key not in self._made:
             find_device()
             kernel = make_kernel(self._body, rules, plan)
             if is_simulated():
@@ -232,8 +232,8 @@ class Launcher:
             else:
                 capability = cuda.get_current_device().compute_capability
                 code = compile_kernel(kernel, kinds, capability, layout.registers)
-            self._made[known] = Kernel(code, layout.threads)
-        return self._made[known]
+            self._made[key] = Kernel(code, layout.threads)
+        return self._made[key]
 
 
 def _stacked_kinds(fresh: Any) -> Any:
@@ -326,8 +326,8 @@ def put(rows: Any, values: np.ndarray) -> None:
 
 def fetch(rows: Any, count: int) -> np.ndarray:
     """Return the first rows of a stacked array, on the host."""
-    found = np.array(rows) if is_simulated() else rows.copy_to_host()
-    return np.ascontiguousarray(found[:count])
+    host = np.array(rows) if is_simulated() else rows.copy_to_host()
+    return np.ascontiguousarray(host[:count])
 
 
 def free_bytes() -> int:

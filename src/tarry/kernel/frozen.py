@@ -29,9 +29,9 @@ class Value(NamedTuple):
         """Raise MemberError where another value stands under the name by now."""
         now = self.names.get(self.name)
         if hash_of(now) != self.digest:  # of arrays the entries may change
-            shown = "" if isinstance(now, np.ndarray) else f" from {self.value!r} to {now!r}"
+            change = "" if isinstance(now, np.ndarray) else f" from {self.value!r} to {now!r}"
             raise MemberError(
-                f"{self.name} of {self.home} has changed{shown}, and code that was compiled before keeps its first "
+                f"{self.name} of {self.home} has changed{change}, and code that was compiled before keeps its first "
                 "value: make it a field of the member, or start Python anew"
             )
 
@@ -50,17 +50,17 @@ class Values:
 
     def digests(self) -> set[str]:
         """Return hashes of the values with their names."""
-        return {f"{one.home}.{one.name} {one.digest}" for one in self}
+        return {f"{frozen_value.home}.{frozen_value.name} {frozen_value.digest}" for frozen_value in self}
 
     def _read(self, function: Any) -> None:
         codes = [function.__code__]
         for code in codes:  # and of functions inside
-            codes += [one for one in code.co_consts if isinstance(one, CodeType)]
+            codes += [item for item in code.co_consts if isinstance(item, CodeType)]
         if codes[0] in self._seen:
             return
         self._seen.add(codes[0])
         asking, attributes = function.__module__, {name for code in codes for name in code.co_names}
-        loads = {one.argval for code in codes for one in dis.get_instructions(code) if one.opname in LOADS}
+        loads = {item.argval for code in codes for item in dis.get_instructions(code) if item.opname in LOADS}
         outer = zip(codes[0].co_freevars, function.__closure__ or (), strict=True)
         closed = {name: cell.cell_contents for name, cell in outer}
         for name in loads & function.__globals__.keys():
@@ -77,20 +77,22 @@ class Values:
             self._read(value)
         elif isinstance(value, ModuleType) and is_users(value.__name__, getattr(value, "__file__", None) or "", asking):
             # Which of the attributes are this module's is not known: too many do no harm. Modules form circles.
-            asked = {one for one in attributes & vars(value).keys() if (value, one) not in self._seen}
-            self._seen |= {(value, one) for one in asked}
-            for one in asked:
-                self._note(vars(value), one, value.__name__, asking, attributes)
+            unseen = {
+                attribute for attribute in attributes & vars(value).keys() if (value, attribute) not in self._seen
+            }
+            self._seen |= {(value, attribute) for attribute in unseen}
+            for attribute in unseen:
+                self._note(vars(value), attribute, value.__name__, asking, attributes)
 
 
 def hash_of(value: Any) -> str:
     """Return a hash of what compiled code can hold as a constant, empty for anything else."""
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        told = f"{value.dtype.str} {value.shape} ".encode() + value.tobytes()
+        content = f"{value.dtype.str} {value.shape} ".encode() + value.tobytes()
     elif isinstance(value, tuple):
-        parts = [hash_of(one) for one in value]
-        told = f"{type(value).__qualname__} {parts}".encode() if all(parts) else b""
+        parts = [hash_of(entry) for entry in value]
+        content = f"{type(value).__qualname__} {parts}".encode() if all(parts) else b""
     else:
         is_plain = value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic))
-        told = f"{type(value).__qualname__} {value!r}".encode() if is_plain else b""
-    return hashlib.sha256(told).hexdigest() if told else ""
+        content = f"{type(value).__qualname__} {value!r}".encode() if is_plain else b""
+    return hashlib.sha256(content).hexdigest() if content else ""

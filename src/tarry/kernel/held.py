@@ -55,18 +55,18 @@ class Layout(NamedTuple):
 
 def layout_for(near: Any) -> Layout:
     """Return the layout of a kernel whose replicas have these arrays in fast memory."""
-    wanted = sum(size for _leaf, size in _near_sizes(near, Layout()))
-    threads = next((count for count in THREADS if count * wanted <= BLOCK_BYTES), THREADS[-1])
+    bytes_near = sum(size for _leaf, size in _near_sizes(near, Layout()))
+    threads = next((count for count in THREADS if count * bytes_near <= BLOCK_BYTES), THREADS[-1])
     # A thread may have as many registers as leave room for all blocks that fast memory has room for.
-    blocks = FAST_BYTES // (BLOCK_EXTRA + threads * min(wanted, BLOCK_BYTES // threads))
+    blocks = FAST_BYTES // (BLOCK_EXTRA + threads * min(bytes_near, BLOCK_BYTES // threads))
     registers = REGISTERS // (blocks * threads) // 8 * 8
     return Layout(threads, registers if FEWEST_REGISTERS <= registers < MOST_REGISTERS else None)
 
 
 def _near_sizes(near: Any, layout: Layout) -> list[tuple[Any, int]]:
     """Return the arrays that belong in fast memory, each with the bytes it takes there, the smallest first."""
-    found = [(leaf, _padded(leaf.size, kind.itemsize) * kind.itemsize) for leaf, kind in _narrowed(near, layout)]
-    return sorted((pair for pair in found if pair[0].size > FEW), key=lambda pair: pair[1])
+    sizes = [(leaf, _padded(leaf.size, kind.itemsize) * kind.itemsize) for leaf, kind in _narrowed(near, layout)]
+    return sorted((pair for pair in sizes if pair[0].size > FEW), key=lambda pair: pair[1])
 
 
 def plan_of(tree: Any, layout: Layout | None = None, near: Any = (), far: Any = ()) -> Any:
@@ -129,9 +129,9 @@ def _is_ours(tree: Any) -> bool:
 
 def _narrowed(tree: Any, layout: Layout) -> list[Any]:
     """Return the arrays of a tree, each with the dtype it needs."""
-    found: list[Any] = []
-    _planned(tree, layout, lambda leaf, kind: found.append((leaf, kind)))
-    return found
+    leaves_near: list[Any] = []
+    _planned(tree, layout, lambda leaf, kind: leaves_near.append((leaf, kind)))
+    return leaves_near
 
 
 def movers(plan: Any, is_simulated: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -149,12 +149,12 @@ def movers(plan: Any, is_simulated: bool) -> tuple[Callable[..., Any], Callable[
         return _held_type(shared, plan)(shared), build
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def give(typing: Any, mine: Any, shared: Any) -> Any:
+    def give(typing: Any, local: Any, shared: Any) -> Any:
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            _put_back(context, builder, (mine, shared), arguments, plan)
+            _put_back(context, builder, (local, shared), arguments, plan)
             return context.get_dummy_value()
 
-        return types.void(mine, shared), build
+        return types.void(local, shared), build
 
     return hold, give
 
@@ -163,8 +163,8 @@ class _Narrow(np.ndarray):
     """Whole numbers in few bits, as in compiled code: what is read is wide again; what is written has to fit."""
 
     def __getitem__(self, place: Any) -> Any:
-        found = super().__getitem__(place)
-        return found if isinstance(found, np.ndarray) else np.int64(found)
+        item = super().__getitem__(place)
+        return item if isinstance(item, np.ndarray) else np.int64(item)
 
     def __setitem__(self, place: Any, value: Any) -> None:
         super().__setitem__(place, value)
@@ -174,20 +174,20 @@ class _Narrow(np.ndarray):
 
 def _copied(shared: Any, plan: Any) -> Any:
     if isinstance(plan, Held):
-        own = np.array(shared, as_dtype(plan.dtype)) if plan.is_kept else np.full_like(shared, np.nan)
-        return own if own.dtype == shared.dtype else own.view(_Narrow)
+        local = np.array(shared, as_dtype(plan.dtype)) if plan.is_kept else np.full_like(shared, np.nan)
+        return local if local.dtype == shared.dtype else local.view(_Narrow)
     if not isinstance(shared, tuple):
         return shared
     parts = [_copied(part, how) for part, how in zip(shared, plan, strict=True)]
     return type(shared)(*parts) if hasattr(shared, "_fields") else tuple(parts)
 
 
-def _write_back(mine: Any, shared: Any, plan: Any) -> None:
+def _write_back(local: Any, shared: Any, plan: Any) -> None:
     if isinstance(plan, Held):
-        shared[...] = mine
+        shared[...] = local
     elif isinstance(shared, tuple):
-        for one, other, how in zip(mine, shared, plan, strict=True):
-            _write_back(one, other, how)
+        for part, other, how in zip(local, shared, plan, strict=True):
+            _write_back(part, other, how)
 
 
 def _held_type(shared: Any, plan: Any) -> Any:
@@ -202,17 +202,17 @@ def _held_type(shared: Any, plan: Any) -> Any:
 
 def _take_in(context: Any, builder: Any, shared: Any, value: Any, plan: Any) -> Any:
     if isinstance(plan, Held):
-        own = _make_own(context, builder, _held_type(shared, plan), plan)
+        local = _make_own(context, builder, _held_type(shared, plan), plan)
         if plan.is_kept:
-            _copy(context, builder, (shared, value), (_held_type(shared, plan), own), plan, own_is_target=True)
-        return own
+            _copy(context, builder, (shared, value), (_held_type(shared, plan), local), plan, own_is_target=True)
+        return local
     if not isinstance(shared, types.BaseTuple):
         return value
-    made = [
+    parts_taken = [
         _take_in(context, builder, part, builder.extract_value(value, at), how)
         for at, (part, how) in enumerate(zip(shared.types, plan, strict=True))
     ]
-    return context.make_tuple(builder, _held_type(shared, plan), made)
+    return context.make_tuple(builder, _held_type(shared, plan), parts_taken)
 
 
 def _put_back(context: Any, builder: Any, kinds: Any, values: Any, plan: Any) -> None:
@@ -247,16 +247,16 @@ def _make_own(context: Any, builder: Any, kind: Any, plan: Held) -> Any:
         data = builder.addrspacecast(near, item.as_pointer(), "generic")
     else:
         data = builder.bitcast(cgutils.alloca_once(builder, ir.ArrayType(item, count)), item.as_pointer())
-    own = make_array(kind)(context, builder)
+    local = make_array(kind)(context, builder)
     populate_array(
-        own,
+        local,
         data=data,
         shape=[context.get_constant(types.intp, length) for length in shape],
         strides=[context.get_constant(types.intp, size * math.prod(shape[at + 1 :])) for at in range(len(shape))],
         itemsize=context.get_constant(types.intp, size),
         meminfo=None,
     )
-    return own._getvalue()
+    return local._getvalue()
 
 
 def _copy(context: Any, builder: Any, source: Any, target: Any, plan: Held, own_is_target: bool) -> None:

@@ -79,8 +79,8 @@ def _type_indexed(typing: Any, trees: Any, i: Any, shared: Shared, kinds: dict[A
         return kinds[trees].return_type
     names = shared(trees)
     parts = zip(_fields(trees), trees.types, strict=True)
-    made = [part if name in names else _type_indexed(typing, part, i, shared, kinds) for name, part in parts]
-    kinds[trees] = types.BaseTuple.from_types(made, getattr(trees, "instance_class", None))
+    kinds_of_parts = [part if name in names else _type_indexed(typing, part, i, shared, kinds) for name, part in parts]
+    kinds[trees] = types.BaseTuple.from_types(kinds_of_parts, getattr(trees, "instance_class", None))
     return kinds[trees]
 
 
@@ -92,15 +92,15 @@ def _build(
         signature, (kind, i) = kinds[trees], index
         i = context.cast(builder, i, kind, signature.args[1])
         return context.get_function(operator.getitem, signature)(builder, (value, i))
-    names, made = shared(trees), []
+    names, built = shared(trees), []
     for at, (name, part) in enumerate(zip(_fields(trees), trees.types, strict=True)):
         field = builder.extract_value(value, at)
         if name not in names:
             field = _build(context, builder, part, index, field, shared, kinds)
         elif context.enable_nrt:
             context.nrt.incref(builder, part, field)  # the view holds it too
-        made.append(field)
-    return context.make_tuple(builder, kinds[trees], made)
+        built.append(field)
+    return context.make_tuple(builder, kinds[trees], built)
 
 
 def _fields(trees: Any) -> Any:
@@ -135,8 +135,8 @@ def _built(context: Any, builder: Any, kind: Any, value: Any, next_word: Any) ->
     """Return the value of a tree whose words come one after another; constants are those of ``value``, if it is one."""
     if isinstance(kind, types.BaseTuple):
         parts = [None if value is None else builder.extract_value(value, at) for at in range(len(kind.types))]
-        made = [_built(context, builder, *pair, next_word) for pair in zip(kind.types, parts, strict=True)]
-        return context.make_tuple(builder, kind, made)
+        built = [_built(context, builder, *pair, next_word) for pair in zip(kind.types, parts, strict=True)]
+        return context.make_tuple(builder, kind, built)
     if isinstance(kind, types.Array):
         data = builder.inttoptr(next_word(), context.get_data_type(kind.dtype).as_pointer())
         shape, strides = ([next_word() for _ in range(kind.ndim)] for _ in range(2))
@@ -145,9 +145,9 @@ def _built(context: Any, builder: Any, kind: Any, value: Any, next_word: Any) ->
         number = builder.bitcast(next_word(), context.get_value_type(types.float64))
         return context.cast(builder, number, types.float64, kind)
     if isinstance(kind, types.Complex):
-        made = context.make_complex(builder, kind)
-        made.real, made.imag = (_built(context, builder, kind.underlying_float, None, next_word) for _ in range(2))
-        return made._getvalue()
+        built = context.make_complex(builder, kind)
+        built.real, built.imag = (_built(context, builder, kind.underlying_float, None, next_word) for _ in range(2))
+        return built._getvalue()
     if isinstance(kind, types.IntEnumMember):
         kind = kind.dtype
     if isinstance(kind, (types.Integer, types.Boolean)):
@@ -256,15 +256,15 @@ def _lower_unpack(context: Any, builder: Any, signature: Any, arguments: Any) ->
         return builder.load(builder.gep(table, [context.get_constant(types.intp, read - 1)], inbounds=True))
 
     def build(trees: Any) -> Any:
-        one = _type_of_one(trees)
+        kind_of_one = _type_of_one(trees)
         if isinstance(trees, types.BaseTuple):
-            return context.make_tuple(builder, one, [build(part) for part in trees.types])
+            return context.make_tuple(builder, kind_of_one, [build(part) for part in trees.types])
         address, shape = next_number(), [next_number() for _ in range(trees.ndim - 1)]
         size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(trees.dtype)))
         address = builder.add(address, builder.mul(i, product(builder, [size, *shape])))
         data = builder.inttoptr(address, context.get_data_type(trees.dtype).as_pointer())
         if not shape:
             return load_item(context, builder, trees, data)
-        return build_array(context.data_model_manager[one], builder, data, shape)
+        return build_array(context.data_model_manager[kind_of_one], builder, data, shape)
 
     return build(kind.trees)

@@ -74,7 +74,9 @@ def normals(key: np.uint64, t: int, out: np.ndarray) -> None:
 
 def make_key(seed: int | Sequence[int], purpose: Purpose) -> Any:
     """Return the key of one purpose under a seed (any integer; negative ones wrap), or the keys under several."""
-    wrapped = seed & _ALL if isinstance(seed, (int, np.integer)) else np.array([one & _ALL for one in seed], np.uint64)
+    wrapped = (
+        seed & _ALL if isinstance(seed, (int, np.integer)) else np.array([word & _ALL for word in seed], np.uint64)
+    )
     with np.errstate(over="ignore"):
         base = mix(np.uint64(wrapped) + _GOLDEN)
         return np.uint64(mix(base + np.uint64(int(purpose)) * _GOLDEN))

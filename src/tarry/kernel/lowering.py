@@ -61,10 +61,10 @@ def build_array(model: Any, builder: Any, data: Any, shape: Any, strides: Any = 
 
 
 def _put_together(builder: Any, kind: Any, parts: Any) -> Any:
-    made = ir.Constant(kind, ir.Undefined)
+    array_value = ir.Constant(kind, ir.Undefined)
     for at, part in enumerate(parts):
-        made = builder.insert_value(made, part, at)
-    return made
+        array_value = builder.insert_value(array_value, part, at)
+    return array_value
 
 
 class _ShortModel(ArrayModel):  # type: ignore[misc]
@@ -105,12 +105,12 @@ class _CallConvention(CPUCallConv):  # type: ignore[misc]
     def decode_arguments(self, builder: Any, argtypes: Any, func: Any) -> Any:
         return CPUCallConv(self.context.calling(func.name)).decode_arguments(builder, argtypes, func)
 
-    def return_user_exc(self, builder: Any, exc: Any, exc_args: Any = None, *where: Any, **told: Any) -> None:
+    def return_user_exc(self, builder: Any, exc: Any, exc_args: Any = None, *where: Any, **options: Any) -> None:
         """Let an index outside an array say where it stands."""
         if exc is IndexError and self.context.lowering is not None:
             function, line = self.context.lowering.func_ir.func_id, self.context.lowering.loc.line
             exc_args = (place_of(function.code, line),)
-        super().return_user_exc(builder, exc, exc_args, *where, **told)
+        super().return_user_exc(builder, exc, exc_args, *where, **options)
 
     def call_function(self, builder: Any, callee: Any, *arguments: Any, **options: Any) -> Any:
         return CPUCallConv(self.context.calling(callee.name)).call_function(builder, callee, *arguments, **options)
@@ -215,29 +215,31 @@ class StepLower(Lower):  # type: ignore[misc]
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         """Let ``play[:] = state.point`` do without the memory that Numba would copy through."""
-        names = [one.name for one in (target_var, index_var, value_var)]
+        names = [part.name for part in (target_var, index_var, value_var)]
         target, index, source = kinds = [self.typeof(name) for name in names]
         is_vector = isinstance(target, types.Array) and isinstance(source, types.Array) and source.ndim == 1
-        ints = [one for one in getattr(index, "types", (index,)) if isinstance(one, types.Integer)]
+        ints = [part for part in getattr(index, "types", (index,)) if isinstance(part, types.Integer)]
         if self.context.enable_nrt or not is_vector or target.ndim - len(ints) != 1 or isinstance(index, types.Array):
             return super().lower_setitem(target_var, index_var, value_var, signature)
         values = [self.loadvar(name) for name in names]
-        done = self.context.compile_internal(self.builder, _copy_vector, types.boolean(*kinds), values)
-        with cgutils.if_unlikely(self.builder, cgutils.is_false(self.builder, done)):
+        is_copied = self.context.compile_internal(self.builder, _copy_vector, types.boolean(*kinds), values)
+        with cgutils.if_unlikely(self.builder, cgutils.is_false(self.builder, is_copied)):
             self.context.call_conv.return_user_exc(self.builder, IndexError, ("arrays of unlike size",))
         return None
 
     def post_lower(self) -> None:
         super().post_lower()
-        instructions = [one for block in self.function.blocks for one in block.instructions]
-        uses = Counter(id(value) for one in instructions for value in one.operands)
-        uses.update(id(value) for one in instructions for value, _ in getattr(one, "incomings", ()))
-        for one in reversed(instructions):
-            if one.opname in ("insertvalue", "extractvalue") and not uses[id(one)]:
-                uses[id(one)] = UNUSED
-                uses.subtract(map(id, one.operands))
+        instructions = [instruction for block in self.function.blocks for instruction in block.instructions]
+        uses = Counter(id(value) for instruction in instructions for value in instruction.operands)
+        uses.update(id(value) for instruction in instructions for value, _ in getattr(instruction, "incomings", ()))
+        for instruction in reversed(instructions):
+            if instruction.opname in ("insertvalue", "extractvalue") and not uses[id(instruction)]:
+                uses[id(instruction)] = UNUSED
+                uses.subtract(map(id, instruction.operands))
         for block in self.function.blocks:
-            block.instructions[:] = [one for one in block.instructions if uses[id(one)] != UNUSED]
+            block.instructions[:] = [
+                instruction for instruction in block.instructions if uses[id(instruction)] != UNUSED
+            ]
 
     def storevar(self, value: Any, name: str, argidx: Any = None) -> None:
         if self.context.enable_nrt or name in self._singly_assigned_vars:
@@ -250,11 +252,11 @@ class StepLower(Lower):  # type: ignore[misc]
         if self.context.enable_nrt or self.func_ir.func_id.is_generator:  # who counts references clears places
             super()._find_singly_assigned_variable()
             return
-        blocks, found = self.func_ir.blocks, compute_use_defs(self.func_ir.blocks)
-        assigned = Counter(one.target.name for block in blocks.values() for one in block.find_insts(Assign))
-        home = {name: label for label, names in found.defmap.items() for name in names if assigned[name] == 1}
+        blocks, uses = self.func_ir.blocks, compute_use_defs(self.func_ir.blocks)
+        assigned = Counter(statement.target.name for block in blocks.values() for statement in block.find_insts(Assign))
+        home = {name: label for label, names in uses.defmap.items() for name in names if assigned[name] == 1}
         before, strays = compute_cfg_from_blocks(blocks).dominators(), set(must_use_alloca(blocks))
-        for label, names in found.usemap.items():
+        for label, names in uses.usemap.items():
             # Blocks are written down by their labels, and a value has to be there before its uses.
             strays |= {name for name in names if home.get(name, label) not in before[label] - {label}}
             strays |= {name for name in names if home.get(name, label) >= label}

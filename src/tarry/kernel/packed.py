@@ -26,9 +26,9 @@ class Packed:
 
     def first(self, count: int) -> Packed:
         """Return the first so many of them."""
-        made = copy.copy(self)
-        made.trees, made.count = first_replicas(self.trees, count), count
-        return made
+        first_part = copy.copy(self)
+        first_part.trees, first_part.count = first_replicas(self.trees, count), count
+        return first_part
 
     @property
     def address(self) -> int:
@@ -56,10 +56,10 @@ class _Table:
 
     @cached_property
     def kind(self) -> Any:
-        known = kind_of(self._trees)  # found in a tenth of the time that Numba takes for a type
-        if known not in _kinds:
-            _kinds[known] = numba_side().packed_type(self._trees)
-        return _kinds[known]
+        key = kind_of(self._trees)  # found in a tenth of the time that Numba takes for a type
+        if key not in _kinds:
+            _kinds[key] = numba_side().packed_type(self._trees)
+        return _kinds[key]
 
 
 _kinds: dict[Any, Any] = {}

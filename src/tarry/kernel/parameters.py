@@ -46,12 +46,12 @@ class _Declared(type):
         named = inspect.get_annotations(cls)
         defaults = {key: vars(cls)[key] for key in named if key in vars(cls)}
         if "__new__" in body:  # its arguments are what one may give, not the fields
-            given = inspect.signature(body["__new__"]).parameters.values()
-            cls.__signature__ = inspect.Signature(list(given)[1:])
-        own = _fields_of(cls, defaults) if named else {}
-        if not own and hasattr(cls, "_fields"):
+            arguments = inspect.signature(body["__new__"]).parameters.values()
+            cls.__signature__ = inspect.Signature(list(arguments)[1:])
+        own_fields = _fields_of(cls, defaults) if named else {}
+        if not own_fields and hasattr(cls, "_fields"):
             return cls  # what it inherits stands
-        fields: dict[str, inspect.Parameter] = {**getattr(cls, "_parameters", {}), **own}
+        fields: dict[str, inspect.Parameter] = {**getattr(cls, "_parameters", {}), **own_fields}
         cls._fields, cls._parameters = tuple(fields), fields
         hints = {key: field.annotation for key, field in fields.items()}
         # Looked up once: sweeps build members by the thousand.
@@ -60,8 +60,8 @@ class _Declared(type):
             setattr(cls, key, property(itemgetter(index)))
         if init:
             # For readers: a type alone, without its check.
-            shown = (field.replace(annotation=_type_of(field.annotation)) for field in fields.values())
-            cls.__signature__ = inspect.Signature(sorted(shown, key=lambda given: given.kind))
+            typed = (field.replace(annotation=_type_of(field.annotation)) for field in fields.values())
+            cls.__signature__ = inspect.Signature(sorted(typed, key=lambda arguments: arguments.kind))
         return cls
 
     def __init__(cls, *arguments: Any, init: bool = True) -> None:
@@ -76,24 +76,24 @@ def _type_of(hint: Any) -> Any:
 def _fields_of(cls: type, defaults: dict[str, Any]) -> dict[str, inspect.Parameter]:
     """Return the fields a class itself declares, as parameters of its constructor."""
     hints: dict[str, Any] = inspect.get_annotations(cls, eval_str=True)
-    found = {}
+    parameters = {}
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     for key, hint in hints.items():
         if hint is KW_ONLY:
             kind = inspect.Parameter.KEYWORD_ONLY
         elif get_origin(hint) is not ClassVar:
             default = defaults.get(key, inspect.Parameter.empty)
-            found[key] = inspect.Parameter(key, kind, default=default, annotation=hint)
-    return found
+            parameters[key] = inspect.Parameter(key, kind, default=default, annotation=hint)
+    return parameters
 
 
 def _rebuild(cls: type, values: tuple[Any, ...]) -> Any:
     """Return the tuple of validated values, arrays as read-only views: the caller's own stay writable."""
-    kept = [value.view() if isinstance(value, np.ndarray) else value for value in values]
-    for value in kept:
+    views = [value.view() if isinstance(value, np.ndarray) else value for value in values]
+    for value in views:
         if isinstance(value, np.ndarray):
             value.setflags(write=False)
-    return tuple.__new__(cls, kept)
+    return tuple.__new__(cls, views)
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -120,11 +120,11 @@ class Parameters(tuple[Any, ...], metaclass=_Declared):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Check the fields given and build the tuple."""
         try:
-            given = cls.__signature__.bind(*args, **kwargs)
+            bound = cls.__signature__.bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{cls.__name__}{cls.__signature__}: {error}") from None
-        given.apply_defaults()
-        fields = given.arguments
+        bound.apply_defaults()
+        fields = bound.arguments
         for name, check in cls._checks.items():
             fields[name] = check(fields[name], name)
         cls.complete(fields)
@@ -165,8 +165,8 @@ class Parameters(tuple[Any, ...], metaclass=_Declared):
         return hash((type(self).__name__, *parts))
 
     def __repr__(self) -> str:
-        shown = (f"{n}={_show(v)}" for n, v in zip(self._fields, self, strict=True))
-        return f"{type(self).__name__}({', '.join(shown)})"
+        fields = (f"{n}={_show(v)}" for n, v in zip(self._fields, self, strict=True))
+        return f"{type(self).__name__}({', '.join(fields)})"
 
 
 def _show(value: Any) -> str:

@@ -113,18 +113,18 @@ def _called_by(library: Any) -> list[Any]:
 
     LLVM drops a step that nobody calls when it is linked, and would miss it where somebody does later.
     """
-    found: list[Any] = []  # in an order that does not depend on addresses: nor should machine code
-    seen = {library}
+    libraries: list[Any] = []  # in an order that does not depend on addresses: nor should machine code
+    visited = {library}
 
     def visit(called: Any) -> None:
-        for one in called:
-            if one not in seen:
-                seen.add(one)
-                visit(one._linking_libraries if isinstance(one, StepLibrary) else ())
-                found.append(one)
+        for inner in called:
+            if inner not in visited:
+                visited.add(inner)
+                visit(inner._linking_libraries if isinstance(inner, StepLibrary) else ())
+                libraries.append(inner)
 
     visit(library._linking_libraries)
-    return found[::-1]
+    return libraries[::-1]
 
 
 class _StepCodegen(JITCPUCodegen):  # type: ignore[misc]
@@ -156,10 +156,10 @@ class _FixedFlags(Flags):  # type: ignore[misc]
 
 def _fixed(flags: Flags, **options: Any) -> _FixedFlags:
     """Return the one object for these flags, with other options."""
-    asked = Flags(flags)
+    fixed_flags = Flags(flags)
     for name, value in options.items():
-        setattr(asked, name, value)
-    return _known_flags.setdefault(asked, _FixedFlags(asked))
+        setattr(fixed_flags, name, value)
+    return _known_flags.setdefault(fixed_flags, _FixedFlags(fixed_flags))
 
 
 class _Typing(Context):  # type: ignore[misc]
@@ -170,12 +170,14 @@ class _Typing(Context):  # type: ignore[misc]
         if kws or not isinstance(function, BaseFunction):
             return super().resolve_function_type(func, args, kws)
         # By identity: the hash of a state's type is that of all its parts. Equal types are one object.
-        known = _resolved.setdefault((id(ConfigStack.top_or_none()), id(function), *map(id, args)), [])
-        if not known:
-            found = super().resolve_function_type(func, args, kws)
-            known[:] = () if found is None else (found, function, args)  # held, so that no other takes their identity
-            return found
-        return known[0]
+        remembered = _resolved.setdefault((id(ConfigStack.top_or_none()), id(function), *map(id, args)), [])
+        if not remembered:
+            kind = super().resolve_function_type(func, args, kws)
+            remembered[:] = (
+                () if kind is None else (kind, function, args)
+            )  # held, so that no other takes their identity
+            return kind
+        return remembered[0]
 
     def refresh(self) -> None:
         """Do nothing: all that Numba knows was looked through when the entry began."""
@@ -191,15 +193,15 @@ def forget_types() -> None:
 
 @functools.cache
 def _remembering(context: Any) -> Any:
-    made = copy.copy(context)  # all that it knows is shared
-    made.__class__ = _Typing
-    return made
+    copied = copy.copy(context)  # all that it knows is shared
+    copied.__class__ = _Typing
+    return copied
 
 
 def _step_context(context: Any) -> Any:
-    made = context.subtarget(_internal_codegen=_step_codegen("tarry.steps"))
-    made.__class__ = StepContext
-    return made
+    stepping = context.subtarget(_internal_codegen=_step_codegen("tarry.steps"))
+    stepping.__class__ = StepContext
+    return stepping
 
 
 class _Passes(PassManager):  # type: ignore[misc]
@@ -266,13 +268,13 @@ class StepCompiler(Compiler):  # type: ignore[misc]
     def compile_extra(self, func: Callable[..., Any]) -> Any:
         """Compile a function; note a user's that fails, for Numba wraps its words in those of all callers."""
         try:
-            made = super().compile_extra(func)
-            _check_returned(func.__code__, made.signature.return_type)
+            result = super().compile_extra(func)
+            _check_returned(func.__code__, result.signature.return_type)
         except NumbaError as error:
             if is_foreign(func.__code__.co_filename) or is_known(func.__code__):
                 _refused.append((func.__code__, error))
             raise
-        return made
+        return result
 
     def define_pipelines(self) -> Any:
         """Return Numba's passes without those that would find nothing."""
@@ -288,17 +290,17 @@ class StepCompiler(Compiler):  # type: ignore[misc]
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
             pipeline.__class__ = _Passes
-            kept = [(one, told) for one, told in pipeline.passes if one.__name__ not in needless]
-            pipeline.passes = [(other.get(one, one), told) for one, told in kept]
+            needed = [(stage, words) for stage, words in pipeline.passes if stage.__name__ not in needless]
+            pipeline.passes = [(other.get(stage, stage), words) for stage, words in needed]
             pipeline.finalize()
         return pipelines
 
 
 def _check_returned(code: Any, kind: Any) -> None:
     """Raise WrongReturn for a verb's implementation that returns what its callers cannot take."""
-    kinds, wanted = RETURNS.get(returned_by(code), ((), ""))
+    kinds, expected = RETURNS.get(returned_by(code), ((), ""))
     if kinds and not isinstance(kind, kinds):
-        raise WrongReturn(f"returns {kind}, and not {wanted} on every path")
+        raise WrongReturn(f"returns {kind}, and not {expected} on every path")
 
 
 def _compile_as_steps() -> None:

@@ -81,7 +81,7 @@ def _reached_by(thing: Any) -> Reached:
 
 def digest_of_file(file: str) -> str:
     """Return a hash of all code in a file; raise Unknown without its text."""
-    return _hash(one.text for one in statements(text_of(file)))
+    return _hash(statement.text for statement in statements(text_of(file)))
 
 
 def _hash(texts: Iterable[str]) -> str:
@@ -92,24 +92,24 @@ def _reach(module: str, file: str, names: set[str] | None, reached: Reached) -> 
     """Add what a module's import runs, what these names lead to (None: all), and the same of modules it imports."""
     # A file that a function will import is read now: only what has run already can have been edited since.
     text = text_of(file) if module in sys.modules else Path(file).read_text(encoding="utf-8")
-    listed = statements(text)
+    parts = statements(text)
     is_whole = names is None or _HOOK in text
-    known, new = set(names or ()), True
+    reachable, new = set(names or ()), True
     while new:
         new = False
-        for at, one in enumerate(listed):
-            if (is_whole or one.is_run or one.binds & known) and (file, at) not in reached:
-                reached[file, at] = one.text
-                known, new = known | one.uses, True
-                for node in one.imports:
+        for at, part in enumerate(parts):
+            if (is_whole or part.is_run or part.binds & reachable) and (file, at) not in reached:
+                reached[file, at] = part.text
+                reachable, new = reachable | part.uses, True
+                for node in part.imports:
                     _follow(module, file, node, reached)
 
 
 def _follow(module: str, file: str, node: Any, reached: Reached) -> None:
     """Go on in the modules of an import, but not in Python's, in Tarry's or in those installed beside it."""
-    asked: dict[str, set[str] | None]
+    imports: dict[str, set[str] | None]
     if isinstance(node, ast.Import):
-        asked = {alias.name: None for alias in node.names}
+        imports = {alias.name: None for alias in node.names}
     else:
         package = module if Path(file).stem == "__init__" else module.rpartition(".")[0]
         home = node.module or ""
@@ -117,13 +117,13 @@ def _follow(module: str, file: str, node: Any, reached: Reached) -> None:
             home = importlib.util.resolve_name("." * node.level + home, package)
         names = {alias.name for alias in node.names}
         inner = {name for name in names if _file_for(f"{home}.{name}", module, file)}  # modules of a package
-        asked = dict.fromkeys(f"{home}.{name}" for name in inner)
+        imports = dict.fromkeys(f"{home}.{name}" for name in inner)
         if names - inner:
-            asked[home] = None if ALL in names else names - inner
-    for name, wanted in asked.items():
-        found = _file_for(name, module, file)
-        if found:
-            _reach(name, found, wanted, reached)
+            imports[home] = None if ALL in names else names - inner
+    for name, inner_names in imports.items():
+        path = _file_for(name, module, file)
+        if path:
+            _reach(name, path, inner_names, reached)
 
 
 def _file_for(name: str, module: str, file: str) -> str:
@@ -132,12 +132,12 @@ def _file_for(name: str, module: str, file: str) -> str:
         return ""
     beside = Path(file).with_name(f"{name}.py")
     if name in sys.modules:
-        found = getattr(sys.modules[name], "__file__", None) or ""
+        path = getattr(sys.modules[name], "__file__", None) or ""
     elif "." not in module and beside.is_file():
-        found = str(beside)
+        path = str(beside)
     else:
-        found = _search(name)
-    return found if is_users(name, found, module) else ""
+        path = _search(name)
+    return path if is_users(name, path, module) else ""
 
 
 def _is_of_library(module: str) -> bool:
@@ -179,10 +179,10 @@ def statements(text: str) -> tuple[Statement, ...]:
 
 def _statement(node: ast.stmt) -> Statement:
     inside = list(ast.walk(node))
-    names = [one for one in inside if isinstance(one, ast.Name)]
-    uses = frozenset(one.id for one in names if isinstance(one.ctx, ast.Load))
-    binds = frozenset(one.id for one in names if not isinstance(one.ctx, ast.Load))
-    imports = tuple(one for one in inside if isinstance(one, (ast.Import, ast.ImportFrom)))
+    names = [child for child in inside if isinstance(child, ast.Name)]
+    uses = frozenset(child.id for child in names if isinstance(child.ctx, ast.Load))
+    binds = frozenset(child.id for child in names if not isinstance(child.ctx, ast.Load))
+    imports = tuple(child for child in inside if isinstance(child, (ast.Import, ast.ImportFrom)))
     if isinstance(node, _DEFINITIONS):
         binds = frozenset((node.name,))
     return Statement(binds, uses, _is_run(node), imports, ast.unparse(node))
@@ -191,20 +191,20 @@ def _statement(node: ast.stmt) -> Statement:
 def _is_run(node: ast.stmt) -> bool:
     """Return whether the import of a statement does more than bind names: such code may change any other global."""
     if isinstance(node, _DEFINITIONS):
-        if any(getattr(one, "attr", getattr(one, "id", "")) not in _QUIET for one in node.decorator_list):
+        if any(getattr(part, "attr", getattr(part, "id", "")) not in _QUIET for part in node.decorator_list):
             return True
         if isinstance(node, ast.ClassDef):
             return bool(node.keywords) or _calls(*node.bases) or any(map(_is_run, node.body))
         return _calls(*node.args.defaults, *filter(None, node.args.kw_defaults))
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return not all(isinstance(one, ast.Name) for one in targets) or _calls(node)
+        return not all(isinstance(part, ast.Name) for part in targets) or _calls(node)
     return not isinstance(node, ast.Pass)
 
 
 def _calls(*nodes: ast.AST) -> bool:
-    return any(isinstance(one, ast.Call) for node in nodes for one in ast.walk(node))
+    return any(isinstance(child, ast.Call) for node in nodes for child in ast.walk(node))
 
 
 def _is_of_script(node: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and any(getattr(one, "id", "") == "__name__" for one in ast.walk(node.test))
+    return isinstance(node, ast.If) and any(getattr(child, "id", "") == "__name__" for child in ast.walk(node.test))

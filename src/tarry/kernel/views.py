@@ -21,21 +21,21 @@ PAGE = 4096  # bytes: of memory, what a system hands out at once
 BY_SLOT: dict[type, frozenset[str]] = {Heap: frozenset(), FreeList: frozenset()}
 
 
-def learn_slots(one: Any, two: Any) -> None:
+def learn_slots(first: Any, second: Any) -> None:
     """Note which fields of a type of state are by slot, from its states with one slot and with two.
 
     Raise TypeError where the state is not a named tuple of arrays, or one type is laid out in two ways.
     """
-    kind = type(one)
+    kind = type(first)
     if not hasattr(kind, "_fields"):
         raise TypeError(f"copies need a state that is a named tuple of arrays, nested or not, got a {kind.__name__}")
-    found = set()
-    for name, part, wider in zip(kind._fields, one, two, strict=True):
+    fields = set()
+    for name, part, wider in zip(kind._fields, first, second, strict=True):
         if not isinstance(part, np.ndarray):
             learn_slots(part, wider)
         elif part.shape[:1] == (1,) and wider.shape == (2, *part.shape[1:]) and BY_SLOT.get(kind) != frozenset():
-            found.add(name)
-    if BY_SLOT.setdefault(kind, frozenset(found)) != found:
+            fields.add(name)
+    if BY_SLOT.setdefault(kind, frozenset(fields)) != fields:
         raise TypeError(f"{kind.__name__} is kept by slot in one learner and not in another: give each its own state")
 
 

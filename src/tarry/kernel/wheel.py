@@ -239,23 +239,23 @@ class SlotQueue(NamedTuple):
             return -1
         self.limits[0] = now
         present, never = self.limits[0], self.limits[1]
-        soonest, found, is_any, is_many = never, 0, False, False
+        soonest, earliest, is_any, is_many = never, 0, False, False
         for slot in range(self.due.size):  # without branches, so that a GPU's threads stay together
             due = self.due[slot]
             is_due = due == present
             is_many = is_many | (is_any & is_due)
             is_any = is_any | is_due
-            found = slot if is_due else found
+            earliest = slot if is_due else earliest
             soonest = min(soonest, due if due > present else never)
-        if is_many or (is_any and rounds[found] == 0):
-            found, is_many = _earliest(self, present, rounds)
-            is_any = found >= 0
+        if is_many or (is_any and rounds[earliest] == 0):
+            earliest, is_many = _earliest(self, present, rounds)
+            is_any = earliest >= 0
         if not is_many:
             self.soonest[0] = soonest
         if not is_any:
             return -1
-        self.due[found] = never
-        return found
+        self.due[earliest] = never
+        return earliest
 
     def origin_of(self, item: int, rounds: np.ndarray) -> Any:
         return rounds[item]
@@ -267,16 +267,16 @@ class SlotQueue(NamedTuple):
 @step
 def _earliest(queue: SlotQueue, now: int, rounds: np.ndarray) -> tuple[int, bool]:
     """Return the slot of the first round due now, or -1, and whether there are more; forget slots that were vacated."""
-    found, count = -1, 0
+    earliest, count = -1, 0
     for slot in range(queue.due.size):
         if queue.due[slot] == now:
             if rounds[slot] == 0:
                 queue.due[slot] = queue.limits[1]
             else:
                 count += 1
-                if found < 0 or rounds[slot] < rounds[found]:
-                    found = slot
-    return found, count > 1
+                if earliest < 0 or rounds[slot] < rounds[earliest]:
+                    earliest = slot
+    return earliest, count > 1
 
 
 register_methods(SlotQueue, (expect, turn, take_next, origin_of, slot_of))

@@ -101,9 +101,9 @@ class Handle(int):
     def __new__(cls, body: Any) -> Handle:
         _check(body)
         words = write([body])
-        made = super().__new__(cls, place_of(words)[0])
-        made.body, made._words = body, words
-        return made
+        handle = super().__new__(cls, place_of(words)[0])
+        handle.body, handle._words = body, words
+        return handle
 
     def __reduce__(self) -> Any:
         return Handle, (self.body,)  # a copy has words of its own

@@ -28,23 +28,23 @@ TRACKED = 1
 def draw_action(source: Any, t: int, weights: Array) -> int:
     """Return the action of round t, drawn from these weights, which add up to 1, or recorded."""
     left = uniform(source.key, t)
-    chosen = 0
+    action = 0
     for i in range(weights.size):
         if weights[i] > 0.0:
-            chosen = i  # rounding may leave a little of the uniform: the last possible action takes it
+            action = i  # rounding may leave a little of the uniform: the last possible action takes it
             if left <= weights[i]:
                 break
             left -= weights[i]
-    return chosen
+    return action
 
 
 @draw_action.on(RecordedDirections)
 def _by_record(source: RecordedDirections, t: int, weights: Array) -> int:
-    chosen = 0  # a recorded direction is the vertex that was played
+    action = 0  # a recorded direction is the vertex that was played
     for i in range(1, weights.size):
-        if source.values[t - 1, i] > source.values[t - 1, chosen]:
-            chosen = i
-    return chosen
+        if source.values[t - 1, i] > source.values[t - 1, action]:
+            action = i
+    return action
 
 
 class ArmsState(NamedTuple):

@@ -157,16 +157,16 @@ class AdaFTRL(Learner, init=False):
         self, state: AdaFTRLState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
     ) -> None:
         total, growth = state.total, state.growth
-        squares, own = 0.0, 0.0
+        squares, inner = 0.0, 0.0
         for i in range(total.size):
             squares += feedback[i] * feedback[i]
-            own += weight * feedback[i] * state.plays[slot, i]
+            inner += weight * feedback[i] * state.plays[slot, i]
         # Φ(L − g) must be taken before g is added: there is one L only.
         before = least_value(self, state, state.other) if growth[0] > 0.0 else 0.0
         for i in range(total.size):
             total[i] += weight * feedback[i]
         if growth[0] > 0.0:
-            growth[0] += max(0.0, own - least_value(self, state, state.other) + before)
+            growth[0] += max(0.0, inner - least_value(self, state, state.other) + before)
         else:
             # The source's first gap needs a linear minimiser; this bound on it, which its proof allows, needs none.
             growth[0] = weight * sqrt(squares) * self.reach

@@ -209,10 +209,10 @@ class Adaptive(Leading, init=False):
         return cls.make(domain, rate, states.starting_point(domain, start), Euclidean())
 
     def doubts(self, facts: rates.Facts) -> Iterator[str]:
-        steep, given = facts.gradient_bound, sqrt(2.0 * self.rate.floor)
-        if steep is not None and steep > given * (1 + rates.SLACK):
+        steep, bound = facts.gradient_bound, sqrt(2.0 * self.rate.floor)
+        if steep is not None and steep > bound * (1 + rates.SLACK):
             yield (
-                f"Adaptive was given gradient_bound={given:g}, and gradients may be as long as {steep:g} here: give "
+                f"Adaptive was given gradient_bound={bound:g}, and gradients may be as long as {steep:g} here: give "
                 f"gradient_bound={steep:g}"
             )
 

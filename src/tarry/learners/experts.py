@@ -47,13 +47,13 @@ class Matching(HintedExperts, init=False):
     def absorb(
         self, state: MatchingState, directions: Directions, slot: int, s: int, weight: float, feedback: Array
     ) -> None:
-        own = 0.0
+        inner = 0.0
         for i in range(feedback.size):
-            own += feedback[i] * state.plays[slot, i]
+            inner += feedback[i] * state.plays[slot, i]
         share = optimistic.share_of(self.hint, state.mass, weight)
         for i in range(feedback.size):
-            state.guess[i] = optimistic.likened(self.hint, share, weight, state.guess[i], own - feedback[i])
-            state.fresh[i] += weight * (own - feedback[i])
+            state.guess[i] = optimistic.likened(self.hint, share, weight, state.guess[i], inner - feedback[i])
+            state.fresh[i] += weight * (inner - feedback[i])
 
 
 @step
@@ -127,10 +127,10 @@ class Hedging(HintedExperts, init=False):
 
 
 @step
-def keep_expected(leader: OptimisticState, seen: Array, slot: int) -> None:
+def keep_expected(leader: OptimisticState, by_slot: Array, slot: int) -> None:
     """Keep θ + h, the sum of gradients that the play of this slot was made for."""
     for i in range(leader.total.size):
-        seen[slot, i] = leader.total[i] + leader.hint[i]
+        by_slot[slot, i] = leader.total[i] + leader.hint[i]
 
 
 NOW, PLAYED = range(2)  # of ``AdaHedgeDState.tuning``
@@ -270,10 +270,10 @@ class DUB(Hedging, init=False):
             leader.scratch[i] = leader.total[i] - state.seen[slot, i]
         size, error = weight * largest_entry(feedback), largest_entry(leader.scratch)
         beyond = max(0.0, error - size)
-        own = 2.0 * min(size, error)
+        change = 2.0 * min(size, error)
         sums[LARGEST] = max(sums[LARGEST], sums[ARRIVED] - state.arrived[slot])
-        sums[ARRIVED] += own
-        sums[SQUARES] += own * own + log(leader.total.size) * (error * error - beyond * beyond)
+        sums[ARRIVED] += change
+        sums[SQUARES] += change * change + log(leader.total.size) * (error * error - beyond * beyond)
 
     def advance(self, state: DUBState, t: int, pending: float) -> None:
         optimistic.foresee(self.hint, state.leader, pending)

@@ -81,19 +81,19 @@ def _drawn_in(base: Learner, factor: float) -> Any:
     smaller = Shrink(base.domain, factor)
     if base.is_movable:
         return _changed(base, domain=smaller, start=smaller.center + factor * (base.start - smaller.center))
-    made = base.moved_to(smaller)
-    if made is None:
+    moved = base.moved_to(smaller)
+    if moved is None:
         raise TypeError(
             f"{type(base).__name__} cannot be moved to a smaller domain: use OGD, DOGD, DWFTRL with the Euclidean "
             "norm, FTL, DOGDSC, or SOLID, BOLD or Interleaving of these; one of your own needs a method "
             "moved_to(domain) that makes it again on that domain"
         )
-    if not isinstance(made, Learner) or made.feedback != GRADIENT or made.domain != smaller:
+    if not isinstance(moved, Learner) or moved.feedback != GRADIENT or moved.domain != smaller:
         raise TypeError(
             f"moved_to(domain) of {type(base).__name__} must return a learner of gradients on that domain, "
-            f"{smaller!r}, got {made!r}"
+            f"{smaller!r}, got {moved!r}"
         )
-    return made
+    return moved
 
 
 def _changed(learner: Learner, **changes: Any) -> Any:

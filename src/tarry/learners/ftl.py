@@ -229,7 +229,7 @@ def least(domain: Domain, cost: Array, out: Array) -> None:
 
 def has_least(domain: Any) -> bool:
     """Return whether a domain, with all it is made of, answers ``least``."""
-    if not any(isinstance(domain, known) for known in least.members):
+    if not any(isinstance(domain, kind) for kind in least.members):
         return False
     return all(has_least(part) for part in domain if hasattr(part, "linear_minimiser"))
 

@@ -162,14 +162,14 @@ def shape_of(losses: Any) -> tuple[float, float] | None:
     home = next((cls for cls in type(losses).__mro__ if "isotropic" in vars(cls)), None)
     if home is None or is_changed(losses, home, value, gradient):
         return None
-    found: tuple[float, float] | None = losses.isotropic()
-    return found
+    shape: tuple[float, float] | None = losses.isotropic()
+    return shape
 
 
 def is_changed(losses: Any, home: type, *verbs: Any) -> bool:
     """Return whether a subclass of ``home`` answers one of these verbs, so that what ``home`` says may not hold."""
     kinds = type(losses).__mro__
-    return any(cls in one.members for cls in kinds[: kinds.index(home)] for one in verbs)
+    return any(cls in verb.members for cls in kinds[: kinds.index(home)] for verb in verbs)
 
 
 @verb_with_default
@@ -369,12 +369,12 @@ def as_column(values: ArrayLike, name: str, table: Listed) -> Vector:
 
 def with_offsets(rows: Rows, name: str, offsets: ArrayLike | None) -> tuple[Any, int]:
     """Return the rows, widened by a last entry if there are offsets, and whether (1 or 0) there are."""
-    made = as_rows(rows, name)
+    source = as_rows(rows, name)
     if offsets is None:
-        return made, 0
-    if not is_table(made):
-        raise ValueError(f"offsets go with {name} given as an array, got {type(made).__name__}: leave them out")
-    return Listed(np.column_stack((made.values, as_column(offsets, "offsets", made))), name), 1
+        return source, 0
+    if not is_table(source):
+        raise ValueError(f"offsets go with {name} given as an array, got {type(source).__name__}: leave them out")
+    return Listed(np.column_stack((source.values, as_column(offsets, "offsets", source))), name), 1
 
 
 def as_point(x: ArrayLike, losses: Losses) -> Vector:

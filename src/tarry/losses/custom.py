@@ -74,10 +74,10 @@ class Custom(Stated, init=False):
         gradient_bound: float = inf,
         value_bound: float = inf,
     ) -> Self:
-        made = as_rows(rows, "rows")
-        given = {"value": value, "gradient": gradient}
-        constants = _constants(given, dimension, strong_convexity, gradient_bound, value_bound)
-        return cls.make(made, *constants, as_step(value), as_step(gradient))
+        source = as_rows(rows, "rows")
+        functions = {"value": value, "gradient": gradient}
+        constants = _constants(functions, dimension, strong_convexity, gradient_bound, value_bound)
+        return cls.make(source, *constants, as_step(value), as_step(gradient))
 
 
 @value.on(Custom)
@@ -133,26 +133,26 @@ class Callables(Stated, init=False):
     ) -> Self:
         if horizon is not None and (int(horizon) != horizon or horizon < 1):
             raise ArgumentError("horizon", "must be a whole number of at least 1, or None", horizon)
-        given = {"value": value, "gradient": gradient}
-        constants = _constants(given, dimension, strong_convexity, gradient_bound, value_bound)
+        named = {"value": value, "gradient": gradient}
+        constants = _constants(named, dimension, strong_convexity, gradient_bound, value_bound)
         # A gradient that is returned is an allocation, so compiled functions run as Python here too.
-        functions = (getattr(function, "py_func", function) for function in given.values())
+        functions = (getattr(function, "py_func", function) for function in named.values())
         return cls.make(Numbered(0 if horizon is None else int(horizon)), *constants, *functions)
 
 
 @value.on(Callables)
 def _called_value(loss: Callables, row: Vector, x: Vector) -> float:
-    made = float(loss.value_of(x.copy(), int(row[0])))  # a copy, for the user may keep or change it
-    if not np.isfinite(made):
-        raise ValueError(f"value(x, t) must be finite, got {made} in round {int(row[0])}")
-    return made
+    loss_value = float(loss.value_of(x.copy(), int(row[0])))  # a copy, for the user may keep or change it
+    if not np.isfinite(loss_value):
+        raise ValueError(f"value(x, t) must be finite, got {loss_value} in round {int(row[0])}")
+    return loss_value
 
 
 @gradient.on(Callables)
 def _called_gradient(loss: Callables, row: Vector, x: Vector, out: Vector) -> None:
-    made = np.asarray(loss.gradient_of(x.copy(), int(row[0])), dtype=np.float64)
-    if made.shape != x.shape:
-        raise ValueError(f"gradient(x, t) must return {x.size} entries, got shape {made.shape}")
-    if not np.all(np.isfinite(made)):
-        raise ValueError(f"gradient(x, t) must be finite, got {made} in round {int(row[0])}")
-    out[:] = made
+    slope = np.asarray(loss.gradient_of(x.copy(), int(row[0])), dtype=np.float64)
+    if slope.shape != x.shape:
+        raise ValueError(f"gradient(x, t) must return {x.size} entries, got shape {slope.shape}")
+    if not np.all(np.isfinite(slope)):
+        raise ValueError(f"gradient(x, t) must be finite, got {slope} in round {int(row[0])}")
+    out[:] = slope

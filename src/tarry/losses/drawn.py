@@ -145,9 +145,9 @@ def in_table(losses: Any, horizon: int, is_empty: bool = False) -> Any:
     if is_empty:
         return losses.with_rows(Listed.make(np.zeros((0, losses.rows.width))))
     key = (losses.rows, horizon)
-    found = _tables.find(key)
-    if found is None:  # two threads may draw one table, and keep either
+    table = _tables.find(key)
+    if table is None:  # two threads may draw one table, and keep either
         values = np.zeros((horizon, losses.rows.width))
         draw(losses.rows, values)
-        found = _tables.take(key, Listed.make(values), values.nbytes)
-    return losses.with_rows(found)
+        table = _tables.take(key, Listed.make(values), values.nbytes)
+    return losses.with_rows(table)

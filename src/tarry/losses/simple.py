@@ -29,8 +29,8 @@ class Linear(base.Ridged, init=False):
     beyond: int
 
     def __new__(cls, rows: base.Rows, *, offsets: ArrayLike | None = None, ridge: float = 0.0) -> Self:
-        made, beyond = base.with_offsets(rows, "rows", offsets)
-        return cls.make(made, as_nonnegative(ridge, "ridge"), beyond)
+        source, beyond = base.with_offsets(rows, "rows", offsets)
+        return cls.make(source, as_nonnegative(ridge, "ridge"), beyond)
 
     @property
     def is_curved(self) -> bool:  # type: ignore[override]
@@ -102,9 +102,9 @@ class Quadratic(base.Ridged, init=False):
     def __new__(
         cls, targets: base.Rows, strong_convexity: float = 1.0, *, offsets: ArrayLike | None = None, ridge: float = 0.0
     ) -> Self:
-        made, beyond = base.with_offsets(targets, "targets", offsets)
+        source, beyond = base.with_offsets(targets, "targets", offsets)
         curvature = as_positive(strong_convexity, "strong_convexity")
-        return cls.make(made, as_nonnegative(ridge, "ridge"), curvature, beyond)
+        return cls.make(source, as_nonnegative(ridge, "ridge"), curvature, beyond)
 
     @property
     def strong_convexity(self) -> float:

@@ -104,15 +104,15 @@ def _find_extremes(loss: Supervised, horizon: int, center: Vector, radius: float
 
 def signed(labels: ArrayLike) -> np.ndarray:
     """Return labels as −1 and +1, from these or from 0 and 1."""
-    given = np.asarray(labels, dtype=np.float64)
-    if np.all((given == 0) | (given == 1)):
-        return 2.0 * given - 1.0
-    wrong = np.flatnonzero(np.abs(given) != 1)
+    values = np.asarray(labels, dtype=np.float64)
+    if np.all((values == 0) | (values == 1)):
+        return 2.0 * values - 1.0
+    wrong = np.flatnonzero(np.abs(values) != 1)
     if not wrong.size:
-        return given
-    strange = np.flatnonzero((np.abs(given) != 1) & (given != 0))  # rather than one of a mixture
+        return values
+    strange = np.flatnonzero((np.abs(values) != 1) & (values != 0))  # rather than one of a mixture
     t = int((strange if strange.size else wrong)[0])
-    raise ValueError(f"labels must be -1 and +1 (or 0 and 1), got {given.ravel()[t]} in round {t + 1}")
+    raise ValueError(f"labels must be -1 and +1 (or 0 and 1), got {values.ravel()[t]} in round {t + 1}")
 
 
 class LeastSquares(Supervised, init=False):

@@ -180,8 +180,8 @@ class BanditRadius(Rate, init=False):
     curved: int
 
     def __new__(cls, inner_radius: float, spread: float, level: float, *, curved: bool = False) -> Self:
-        known = as_positive(inner_radius, "inner_radius"), as_positive(spread, "spread")
-        return cls.make(*known, _as_level(level), nan, int(as_bool(curved, "curved")))
+        radii = as_positive(inner_radius, "inner_radius"), as_positive(spread, "spread")
+        return cls.make(*radii, _as_level(level), nan, int(as_bool(curved, "curved")))
 
     @classmethod
     def for_backlog(
@@ -198,10 +198,10 @@ class BanditRadius(Rate, init=False):
         Without ``max_backlog`` σ_max is 2^j − 1 in an epoch of ``Doubling("backlog")`` whose guess is 2^j, and t counts
         from the epoch's start.
         """
-        known = as_positive(inner_radius, "inner_radius"), as_positive(spread, "spread")
+        radii = as_positive(inner_radius, "inner_radius"), as_positive(spread, "spread")
         room, backlog = _as_crowd(capacity, max_backlog)
         level = NO_LEVEL if backlog == GUESSED else 1.0 + backlog / room
-        return cls.make(*known, level, room, int(as_bool(curved, "curved")))
+        return cls.make(*radii, level, room, int(as_bool(curved, "curved")))
 
     @property
     def follows_backlog(self) -> bool:

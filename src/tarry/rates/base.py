@@ -55,9 +55,9 @@ class Facts:
     @property
     def strong_convexity(self) -> float | None:
         """The strong convexity of every loss, None where it is not stated."""
-        known = float(self.losses.strong_convexity)
+        curvature = float(self.losses.strong_convexity)
         # Losses made of functions have the constants that the user stated, and 0 is what nothing stated looks like.
-        return None if getattr(self.losses, "has_stated_constants", False) and known == 0 else known
+        return None if getattr(self.losses, "has_stated_constants", False) and curvature == 0 else curvature
 
     @property
     def is_curved(self) -> bool:
@@ -209,9 +209,9 @@ class Rule(Rate, init=False):
     def __new__(cls, function: Callable[[int], float]) -> Self:
         if not callable(function):
             raise TypeError(f"function must be a function of t, got {function!r}: use Constant, Sequence or Power")
-        made = cls.make(as_step(function))
-        made.check_until(ENDLESS)
-        return made
+        rule = cls.make(as_step(function))
+        rule.check_until(ENDLESS)
+        return rule
 
     def check_until(self, last: int) -> None:
         """Raise ValueError if the function is not positive, or increases, at sample rounds up to ``last``."""
@@ -302,9 +302,9 @@ def check_decreasing(values: np.ndarray, name: str, rounds: np.ndarray | None = 
 
 def warn_if_less_convex(member: Any, facts: Facts, instead: str) -> Iterator[str]:
     """Yield a warning if the losses lack the ``strong_convexity`` that a member was given."""
-    assumed, known = member.strong_convexity, facts.strong_convexity
-    if known is not None and assumed > known * (1 + SLACK):
-        has = f"have {known:g}: give strong_convexity={known:g}, or use" if known > 0 else "have none: use"
+    assumed, actual = member.strong_convexity, facts.strong_convexity
+    if actual is not None and assumed > actual * (1 + SLACK):
+        has = f"have {actual:g}: give strong_convexity={actual:g}, or use" if actual > 0 else "have none: use"
         yield (
             f"{type(member).__name__} assumes losses of strong convexity {assumed:g}, these "
             f"({type(facts.losses).__name__}) {has} {instead}"

@@ -129,8 +129,8 @@ class Batching(base.Scheduler):
     def admit(self, state: np.ndarray, draws: base.DrawSource, request: base.Request) -> int:
         first = batch_start(state, request.t)
         # Keyed by the batch's first round, so every round of it reads the same draw; u lies in (0, 1].
-        chosen = first - 1 + ceil(base.draw(draws, first) * state[0])
-        if request.t != chosen:
+        place = first - 1 + ceil(base.draw(draws, first) * state[0])
+        if request.t != place:
             return base.UNTRACKED
         return request.vacancy if request.vacancy >= 0 else base.SATURATED
 

@@ -22,31 +22,31 @@ FREE: dict[str, Any] = {
 }
 
 
-def is_name_of(given: str, name: str) -> bool:
+def is_name_of(text: str, name: str) -> bool:
     """Return whether a name is meant; case, blanks and punctuation do not count, nor does "(paper)".
 
     >>> is_name_of("DropNewest", "drop newest"), is_name_of("pareto", "Pareto (paper)")
     (True, True)
     """
-    return _key(given) in (_key(name), _key(name.removesuffix(" (paper)")))
+    return _key(text) in (_key(name), _key(name.removesuffix(" (paper)")))
 
 
-def is_free(given: str) -> bool:
+def is_free(text: str) -> bool:
     """Return whether this is the name of a scheduler in ``FREE``."""
-    return any(is_name_of(given, name) for name in FREE)
+    return any(is_name_of(text, name) for name in FREE)
 
 
-def free_scheduler(given: str) -> Any:
+def free_scheduler(text: str) -> Any:
     """Return the scheduler of this name in ``FREE``, which needs to know nothing; raise ArgumentError for any other.
 
     >>> free_scheduler("drop newest")
     DropNewest()
     """
     for name, scheduler in FREE.items():
-        if is_name_of(given, name):
+        if is_name_of(text, name):
             return scheduler
     remedy = """one that needs constants is Timeout(500) in Python, and '{ type = "Timeout", age = 500 }' in files"""
-    raise ArgumentError("scheduler", f"must be one of {', '.join(FREE)}", given, remedy)
+    raise ArgumentError("scheduler", f"must be one of {', '.join(FREE)}", text, remedy)
 
 
 def _key(name: str) -> str:

@@ -113,13 +113,13 @@ def prune(state: PriorityState) -> None:
         entry = find_entry(state, state.first[state.heap.order[i]])
         if entry < size:
             state.needed[entry] = 1
-    kept = 0
+    count = 0
     for i in range(size):
         if state.needed[i] == 1:
-            state.number[kept] = state.number[i]
-            state.value[kept] = state.value[i]
-            kept += 1
-    state.counts[1] = kept
+            state.number[count] = state.number[i]
+            state.value[count] = state.value[i]
+            count += 1
+    state.counts[1] = count
 
 
 @step

@@ -88,27 +88,27 @@ class Proxy(Surviving, init=False):
         if callable(survival):
             curve: Curve = AgeFunction.make(as_step(survival))
             try:
-                seen = np.array([[survival(t, age) for age in CHECKED_AGES] for t in CHECKED_ROUNDS])
+                shares = np.array([[survival(t, age) for age in CHECKED_AGES] for t in CHECKED_ROUNDS])
             except TypeError as error:
                 raise TypeError(f"survival must be a function of round and age, survival(t, age): {error}") from error
         else:
-            seen = np.array(survival, dtype=np.float64, order="C")
-            if seen.ndim not in (1, 2) or seen.size == 0:
-                raise ValueError(f"survival needs one value per age or a row per round, got shape {seen.shape}")
-            curve = (AgeTable if seen.ndim == 1 else RoundTable).make(seen)
-        bad = ~((seen >= 0) & (seen <= 1))  # so that NaN is bad too
+            shares = np.array(survival, dtype=np.float64, order="C")
+            if shares.ndim not in (1, 2) or shares.size == 0:
+                raise ValueError(f"survival needs one value per age or a row per round, got shape {shares.shape}")
+            curve = (AgeTable if shares.ndim == 1 else RoundTable).make(shares)
+        bad = ~((shares >= 0) & (shares <= 1))  # so that NaN is bad too
         if np.any(bad):
-            raise ValueError(f"survival must lie in [0, 1], got {seen[bad][0]}")
-        rises = np.argwhere(np.diff(seen) > 0)
+            raise ValueError(f"survival must lie in [0, 1], got {shares[bad][0]}")
+        rises = np.argwhere(np.diff(shares) > 0)
         if rises.size:
             *row, age = rises[0]
-            here, later = seen[*row, age], seen[*row, age + 1]
+            here, later = shares[*row, age], shares[*row, age + 1]
             raise ValueError(f"survival may not increase with age, got {here} and then {later}")
-        if np.any(seen == 0) and not allow_zero:
+        if np.any(shares == 0) and not allow_zero:
             problem = "survival reaches 0: rounds with such delays would never be seen, and sums would be biased"
             raise ValueError(f"{problem}; keep it positive, or say allow_zero=True")
-        level = not callable(survival) and bool(np.all(seen == seen[..., :1]))
-        return cls.make(curve, int(level), int(np.any(seen == 0)))
+        level = not callable(survival) and bool(np.all(shares == shares[..., :1]))
+        return cls.make(curve, int(level), int(np.any(shares == 0)))
 
     @property
     def needs_preemption(self) -> bool:  # type: ignore[override]

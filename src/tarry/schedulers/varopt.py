@@ -157,7 +157,7 @@ def note_round(state: VarOptState, slot: int, t: int) -> None:
 def compact(state: VarOptState) -> None:
     """Close all gaps and drop empty runs."""
     end = 0
-    kept = 0
+    length = 0
     for run in range(state.top[0]):
         first = state.start[run]
         size = state.size[run]
@@ -167,12 +167,12 @@ def compact(state: VarOptState) -> None:
             slot = state.members[first + i]
             state.members[end + i] = slot
             state.place[slot] = end + i
-        state.start[kept] = end
-        state.size[kept] = size
-        state.weight[kept] = state.weight[run]
+        state.start[length] = end
+        state.size[length] = size
+        state.weight[length] = state.weight[run]
         end += size
-        kept += 1
-    state.top[0] = kept
+        length += 1
+    state.top[0] = length
 
 
 @step

@@ -41,8 +41,10 @@ def check_compiled(game: Any, player: Any) -> Record:
     compiled, plain = play_match(match), play_match(match, is_short=True)
     assert np.array_equal(compiled.fates, plain.fates), "compiled, other rounds are tracked than in Python"
     pairs = [(compiled.loss, plain.loss), (compiled.last_plays, plain.last_plays)]
-    for one, other in [*pairs, (compiled.weights.mean, plain.weights.mean)]:
-        np.testing.assert_allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE, err_msg="compiled it plays otherwise")
+    for compiled_value, other in [*pairs, (compiled.weights.mean, plain.weights.mean)]:
+        np.testing.assert_allclose(
+            compiled_value, other, rtol=TOLERANCE, atol=TOLERANCE, err_msg="compiled it plays otherwise"
+        )
     return compiled
 
 
@@ -51,8 +53,8 @@ def check_compiled_world(*, domain: Any = None, losses: Any = None, delays: Any 
     dimension = losses.dimension if losses is not None else 2
     domain = Ball(dimension) if domain is None else domain
     if delays is None:
-        known = None if losses is None else losses.horizon  # those that are functions have no last round
-        delays = fixed(horizon=known or ROUNDS, delay=3)
+        horizon = None if losses is None else losses.horizon  # those that are functions have no last round
+        delays = fixed(horizon=horizon or ROUNDS, delay=3)
     if losses is None:
         losses = Linear(rows_of(delays.horizon, domain.dimension))
     return check_compiled(Game(domain, losses, delays, capacity=4), OGD(domain, RATE))

@@ -63,9 +63,9 @@ class DelaysContract:
 
     def test_the_verb_gives_the_values(self) -> None:
         for delays in self._all():
-            asked = np.zeros(delays.horizon, np.int64)
-            _ask_each.dispatcher_for(delays)(delays, asked)
-            assert np.array_equal(asked, delays.values), "delay(delays, t) differs from values"
+            answers = np.zeros(delays.horizon, np.int64)
+            _ask_each.dispatcher_for(delays)(delays, answers)
+            assert np.array_equal(answers, delays.values), "delay(delays, t) differs from values"
 
     def test_it_plays_compiled(self) -> None:
         """Where the JIT is on, and as it does in Python."""
@@ -84,9 +84,9 @@ class DelaysContract:
     def test_summaries_agree(self) -> None:
         for delays in self._all():
             values = delays.values
-            found = (values.sum(), values.max(), backlog_of(values).max())
-            assert tuple(delays.summary()) == found
-            assert (delays.total_delay, delays.max_delay, delays.max_backlog) == found
+            measured = (values.sum(), values.max(), backlog_of(values).max())
+            assert tuple(delays.summary()) == measured
+            assert (delays.total_delay, delays.max_delay, delays.max_backlog) == measured
 
     def test_sets_split_the_past(self) -> None:
         for delays in self._all():
@@ -153,8 +153,8 @@ class ReactingDelaysContract:
             slots[i] = i // 2 % self.capacity
             tracked[i:, slots[i]] = i + 1
         run = _ask_in_play.dispatcher_for(delays) if compiled else _ask_in_play.plain
-        given = (delays, allocate(delays), plays, slots, tracked)
-        run(*(checked(given) if debug else given), out)
+        arguments = (delays, allocate(delays), plays, slots, tracked)
+        run(*(checked(arguments) if debug else arguments), out)
         return out
 
     def test_indices_and_answers(self) -> None:
@@ -163,10 +163,10 @@ class ReactingDelaysContract:
             self._met(debug=True)
 
     def test_delays_are_no_longer_than_stated(self) -> None:
-        delays, met = self.make(self.horizon), self._met()
+        delays, waits = self.make(self.horizon), self._met()
         assert delays.reacts, "delays that react inherit tarry.delays.base.Reacting"
-        assert met.min() >= 0, "a delay is negative"
-        assert met.max() <= delays.longest, f"a delay of {met.max()} is longer than longest={delays.longest}"
+        assert waits.min() >= 0, "a delay is negative"
+        assert waits.max() <= delays.longest, f"a delay of {waits.max()} is longer than longest={delays.longest}"
 
     def test_before_play_only_the_longest_are_known(self) -> None:
         delays = self.make(self.horizon)
@@ -174,9 +174,9 @@ class ReactingDelaysContract:
 
     def test_seeds_share_nothing(self) -> None:
         delays = self.make(self.horizon)
-        one, two = (leaves(allocate(delays)) for _ in range(2))
-        assert all(map(np.array_equal, one, two)), "two fresh states differ"
-        assert not any(map(np.shares_memory, one, two)), "two fresh states share an array"
+        first, two = (leaves(allocate(delays)) for _ in range(2))
+        assert all(map(np.array_equal, first, two)), "two fresh states differ"
+        assert not any(map(np.shares_memory, first, two)), "two fresh states share an array"
         assert np.array_equal(self._met(), self._met()), "the same plays met other delays"
 
     def test_compiled_delays_are_those_of_python(self) -> None:

@@ -50,9 +50,9 @@ class DomainContract:
     def members(self, domain: Domain) -> Points:
         """Return points of the set: projections, minimisers in random directions, and means of two of them."""
         rng = np.random.default_rng(self.seed + 1)
-        found = [nearest(domain, x) for x in self.scattered(domain)]
-        found += [domain.linear_minimiser(g) for g in _directions(rng, self.count, domain.dimension)]
-        ends = np.array([*found, domain.center])
+        points = [nearest(domain, x) for x in self.scattered(domain)]
+        points += [domain.linear_minimiser(g) for g in _directions(rng, self.count, domain.dimension)]
+        ends = np.array([*points, domain.center])
         # Convex sets hold what lies between two of their points.
         mixed = rng.uniform(size=(len(ends), 1))
         return np.concatenate((ends, mixed * ends + (1 - mixed) * ends[rng.permutation(len(ends))]))

@@ -105,8 +105,8 @@ class LearnerContract:
 
     def _game(self, learner: Learner, weights: Array | None = None) -> WeightedGame:
         even = np.ones(self.horizon) if weights is None else weights
-        asked: dict[str, Any] = {"feedback": learner.feedback, "queries": learner.queries}
-        return WeightedGame(learner.domain, self.losses(learner), array(self.waits()), even, **asked)
+        options: dict[str, Any] = {"feedback": learner.feedback, "queries": learner.queries}
+        return WeightedGame(learner.domain, self.losses(learner), array(self.waits()), even, **options)
 
     def _course(self, learner: Learner, weights: Array | None = None) -> Course:
         return Course.of(self._game(learner, weights), learner)
@@ -151,13 +151,13 @@ class LearnerContract:
 
     def test_prediction_changes_nothing(self) -> None:
         learner = self.learner()
-        course, shown = self._course(learner), []
+        course, plays = self._course(learner), []
         course.play(1, 20)
         for _ in range(2):
             with np.errstate(over="ignore"):  # the keyed generator wraps around by design
                 predict(learner, course.learnt, course.buffers.draws.directions, 21, course.buffers.state.play)
-            shown.append(course.buffers.state.play.copy())
-        assert np.array_equal(shown[0], shown[1])
+            plays.append(course.buffers.state.play.copy())
+        assert np.array_equal(plays[0], plays[1])
         whole = self._course(learner).play(1, self.horizon)
         assert np.array_equal(whole[20:], course.play(21, self.horizon))
 

@@ -187,23 +187,23 @@ class ReactingContract:
                 see(checked(rows), state, t, plays[t - 1], t % 4 - 1)
 
     def test_rows_are_finite_and_bounded(self) -> None:
-        rows, met = self.rows(), self._met(self.plays(np.random.default_rng(self.seed)))
+        rows, table = self.rows(), self._met(self.plays(np.random.default_rng(self.seed)))
         assert rows.reacts, "rows that react inherit tarry.losses.base.Reacting"
-        assert np.all(np.isfinite(met)), "an entry of a row is not written, or not finite"
-        assert np.linalg.norm(met, axis=1).max() <= rows.largest_norm() * (1 + 1e-9)
+        assert np.all(np.isfinite(table)), "an entry of a row is not written, or not finite"
+        assert np.linalg.norm(table, axis=1).max() <= rows.largest_norm() * (1 + 1e-9)
 
     def test_a_row_knows_the_plays_before_it_alone(self) -> None:
         plays, others = (self.plays(np.random.default_rng(self.seed + i)) for i in (0, 1))
-        met = self._met(plays)
+        table = self._met(plays)
         for t in (1, self.horizon // 2, self.horizon):
             changed = self._met(np.concatenate((plays[: t - 1], others[t - 1 :])))
-            assert np.array_equal(met[:t], changed[:t]), f"a row up to round {t} depends on plays from round {t} on"
+            assert np.array_equal(table[:t], changed[:t]), f"a row up to round {t} depends on plays from round {t} on"
 
     def test_seeds_share_nothing(self) -> None:
         rows = self.rows()
-        one, two = (leaves(allocate(rows)) for _ in range(2))
-        assert all(map(np.array_equal, one, two)), "two fresh states differ"
-        assert not any(map(np.shares_memory, one, two)), "two fresh states share an array"
+        first, two = (leaves(allocate(rows)) for _ in range(2))
+        assert all(map(np.array_equal, first, two)), "two fresh states differ"
+        assert not any(map(np.shares_memory, first, two)), "two fresh states share an array"
         plays = self.plays(np.random.default_rng(self.seed))
         assert np.array_equal(self._met(plays), self._met(plays)), "the same plays met other rows"
 

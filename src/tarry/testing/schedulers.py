@@ -96,15 +96,15 @@ def follow(
     """
     waits = np.asarray(delays, dtype=np.int64)
     horizon, half = waits.size, max(1, waits.size // 2)
-    listed = None if sizes is None else as_sizes(sizes, horizon)
-    game = Unplayed(array(np.minimum(waits, np.arange(horizon)[::-1])), capacity, information, sizes=listed)
+    round_sizes = None if sizes is None else as_sizes(sizes, horizon)
+    game = Unplayed(array(np.minimum(waits, np.arange(horizon)[::-1])), capacity, information, sizes=round_sizes)
     # A checkpoint a round, since the books at each tell the size of the set before admission.
     run = make_run(game, _alone(scheduler), checkpoints=np.arange(1, horizon + 1), hears=True, keep_rounds=True)
     run = run if compiled else run._replace(compiled=play_checked if debug else run_rounds.function, is_plain=True)
     drawn = keyed_draws(seed)
     grows = grow and capacity is None
-    chosen = drawn if draws is None else Draws(draws, drawn.directions)
-    buffers = run.start(chosen, half if grows else None, horizon)
+    used_draws = drawn if draws is None else Draws(draws, drawn.directions)
+    buffers = run.start(used_draws, half if grows else None, horizon)
     slot, before, after, preempted_at = np.zeros((4, horizon), np.int64)
     trace = Trace(slot, before, after, preempted_at, np.zeros(horizon), buffers.state.tally.fates)
     buffers = buffers._replace(log=trace)
@@ -150,8 +150,8 @@ class SchedulerContract:
 
     def follow(self, seed: int = 0, **options: Any) -> Trace:
         """Return one run of this contract's game."""
-        chosen = {"capacity": self.capacity, "information": self.information, **options}
-        return follow(self.scheduler, self.delays, seed=seed, **chosen)
+        rules = {"capacity": self.capacity, "information": self.information, **options}
+        return follow(self.scheduler, self.delays, seed=seed, **rules)
 
     def test_indices_and_answers(self) -> None:
         """In debug mode, before anything else: every index, slot and answer is looked at."""
@@ -187,9 +187,9 @@ class SchedulerContract:
 
     def test_weights_and_fates_agree_with_tracking(self) -> None:
         trace = self.follow()
-        weight, seen = trace.weight, (trace.slot >= 0) & (trace.preempted_at == 0)
+        weight, is_heard = trace.weight, (trace.slot >= 0) & (trace.preempted_at == 0)
         assert np.all(np.isfinite(weight) & (weight >= 0)), f"weights {weight[~(weight >= 0)]}"
-        assert np.array_equal(weight > 0, seen), "weights and tracking disagree"
+        assert np.array_equal(weight > 0, is_heard), "weights and tracking disagree"
         assert trace.fates.sum() == self.horizon, f"fates {trace.fates} for {self.horizon} rounds"
         assert trace.fates[Fate.USED] == np.count_nonzero(trace.weight)
         assert trace.fates[Fate.PREEMPTED] == np.count_nonzero(trace.preempted_at)
@@ -210,8 +210,8 @@ class SchedulerContract:
     def test_it_plays_compiled(self) -> None:
         """Where the JIT is on, and as it does in Python."""
         compiled, plain = self.follow(compiled=True), self.follow()
-        for one, other in zip(plain, compiled, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-9, err_msg=f"compiled, {self._name} plays otherwise")
+        for plain_value, other in zip(plain, compiled, strict=True):
+            np.testing.assert_allclose(plain_value, other, rtol=1e-9, err_msg=f"compiled, {self._name} plays otherwise")
 
     @property
     def _name(self) -> str:
@@ -222,7 +222,7 @@ class SchedulerContract:
         if not self.scheduler.is_unbiased:
             return
         # Halves that know nothing of the draws: a bias that cancels over all rounds shows in one of them.
-        chosen = np.random.default_rng(5).random((2, self.horizon)) < 0.5
+        is_late = np.random.default_rng(5).random((2, self.horizon)) < 0.5
         excess, refuses = np.zeros((self.seeds, self.horizon)), False
         for seed in range(self.seeds):
             trace = self.follow(seed)
@@ -231,7 +231,7 @@ class SchedulerContract:
             assert not trace.weight[~room].any(), f"{self._name} let a round enter a full set: leave saturates out"
             excess[seed] = trace.weight - room
             refuses |= bool(trace.fates[Fate.SATURATED])
-        for half in chosen:
+        for half in is_late:
             sums = excess[:, half].mean(axis=1)
             error = sums.std(ddof=1) / np.sqrt(self.seeds)
             # A half of an unbiased member is four standard errors off once in sixteen thousand seeds of the suite.
@@ -242,5 +242,5 @@ class SchedulerContract:
             assert abs(sums.mean()) <= 4 * error + 1e-9, f"{problem} (standard error): {remedy}"
 
 
-def _same(one: Trace, other: Trace) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+def _same(first: Trace, other: Trace) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))

@@ -76,11 +76,11 @@ def cut(delays: ArrayLike) -> Counts:
 
 def per_round(**sequences: ArrayLike) -> list[Array]:
     """Return the sequences as arrays; raise ValueError unless each holds one number per round."""
-    listed = {name: np.asarray(values, dtype=np.float64) for name, values in sequences.items()}
-    sizes = {name: values.shape for name, values in listed.items()}
+    arrays = {name: np.asarray(values, dtype=np.float64) for name, values in sequences.items()}
+    sizes = {name: values.shape for name, values in arrays.items()}
     if len(set(sizes.values())) > 1 or any(len(shape) != 1 or shape[0] == 0 for shape in sizes.values()):
         raise ValueError(f"one number per round is needed in each of {', '.join(sizes)}, got shapes {sizes}")
-    return list(listed.values())
+    return list(arrays.values())
 
 
 def pending_sums(values: ArrayLike, delays: ArrayLike) -> Array:

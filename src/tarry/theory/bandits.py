@@ -131,8 +131,8 @@ def bernoulli_bandit_bound(
         scale = gradient_bound * width
         return 145.0 * scale * (math.sqrt(horizon * max_backlog) + 7.0 / 3.0 * power + 1.0)
     t = rounds(horizon)
-    known = {"diameter": width, "gradient_bound": gradient_bound, "strong_convexity": strong_convexity}
-    ratio, eta = bernoulli_bandit_tuning(t, spread=spread, max_backlog=max_backlog, capacity=capacity, **known)
+    constants = {"diameter": width, "gradient_bound": gradient_bound, "strong_convexity": strong_convexity}
+    ratio, eta = bernoulli_bandit_tuning(t, spread=spread, max_backlog=max_backlog, capacity=capacity, **constants)
     lengths, drift = spread / ratio, float(ratio.sum())
     if is_convex and line:
         noise = math.sqrt(horizon * crowding) * spread / float(ratio[-1])

@@ -189,16 +189,16 @@ def varopt_bound(
     >>> varopt_bound(diameter=1.0, gradient_bound=1.0, horizon=3, sizes=[1.0, 2.0, 2.0], delays=[1, 1, 0]) ** 2
     47.25
     """
-    own = float(as_int(horizon, "horizon", 1))
+    total_size = float(as_int(horizon, "horizon", 1))
     if sizes is not None:
         if strong_convexity != 0 or delays is None or total_delay is not None:
             raise ArgumentError("sizes", "need delays=… in place of total_delay, and losses that are convex only")
-        own, total_delay = _by_size(sizes, delays, horizon)
+        total_size, total_delay = _by_size(sizes, delays, horizon)
     if strong_convexity != 0:
         scale = gradient_bound**2 / as_positive(strong_convexity, "strong_convexity")
         return scale * (0.5 + needed(max_backlog, "max_backlog", "strongly convex")) * harmonic(horizon)
     as_choice(rate, "rate", ("tuned", "anytime"))
-    root = math.sqrt(own + 2.0 * needed(total_delay, "total_delay"))
+    root = math.sqrt(total_size + 2.0 * needed(total_delay, "total_delay"))
     return (1.5 if rate == "anytime" else 1.0) * gradient_bound * needed(diameter, "diameter") * root
 
 

@@ -201,19 +201,19 @@ def deviation(variance: ArrayLike, threshold: ArrayLike, level: float = 0.95, un
         costs = np.where(room > 0.0, 0.5 * lambdas**2 * total[..., None] / room, np.inf)
     goal = np.log(2.0 * lambdas.size / (1.0 - level))  # the two sides share what may go wrong
     bound = ((goal + costs) / lambdas).min(axis=-1)  # the best of the lines alone
-    known = np.isfinite(bound)  # elsewhere the threshold is beyond the grid
-    found, costs = bound[known], costs[known]
+    is_bounded = np.isfinite(bound)  # elsewhere the threshold is beyond the grid
+    bounds_left, costs = bound[is_bounded], costs[is_bounded]
     for _ in range(_STEPS):
-        exponents = lambdas * found[:, None] - costs
+        exponents = lambdas * bounds_left[:, None] - costs
         top = exponents.max(axis=-1)
         parts = np.exp(exponents - top[:, None])
         whole = parts.sum(axis=-1)
         gain = (top + np.log(whole) - goal) * whole / (parts * lambdas).sum(axis=-1)
-        found = found - gain
-        if np.all(gain <= _CLOSE * found):
+        bounds_left = bounds_left - gain
+        if np.all(gain <= _CLOSE * bounds_left):
             break
     reach = np.full_like(bound, np.inf)
-    reach[known] = found
+    reach[is_bounded] = bounds_left
     return np.where(total > 0.0, reach, 0.0)
 
 

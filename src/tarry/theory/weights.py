@@ -129,8 +129,8 @@ def batching_costs(*, horizon: int, total_delay: float, max_delay: int, capacity
             f"total_delay={total_delay}: is_fixed means that every delay equals max_delay"
         )
     last = rounds % batch  # rounds of a batch that the end of the game cuts short
-    own = rounds + last * (batch - last) if is_fixed else batch * rounds
-    return Costs(0.5 * own + total, float(batch * rounds), 0.0)
+    own_batch = rounds + last * (batch - last) if is_fixed else batch * rounds
+    return Costs(0.5 * own_batch + total, float(batch * rounds), 0.0)
 
 
 def optimised_rate(*, diameter: float, gradient_bound: float, cost: float) -> float:
