@@ -180,7 +180,7 @@ def test_stars_circles_and_packages_are_followed(tmp_path, monkeypatch):
         (package / f"{name}.py").write_text(text)
     importlib.invalidate_caches()
     mine = importlib.import_module("lab_here").Mine
-    names = {file.rpartition("lab_here/")[2] for file in sources.files_of(mine)}
+    names = {file.rpartition("lab_here/")[2] for file, _ in sources._reached_by(mine)}
     assert names == {"a.py", "b.py", "c.py", "d/e.py"}
 
 
