@@ -58,14 +58,14 @@ def _learner(kind, capacity):
     return DWFTBL(DOMAIN, rate=rate, smoothing=BanditRadius.for_backlog(RADIUS, **crowd, curved=curved))
 
 
-def _transcribed(delays, capacity, unit, rules, value):
+def _transcribed(delays, capacity, first, rules, value):
     """Plays, weights and |S_t| by the formulas, nothing shared with the library."""
     ratio, rate = rules
     guess, tracked = 0, {}
     plays, weights, sizes = [], np.zeros(HORIZON), []
     for t in range(HORIZON):
         backlog = sum(s + delays[s] >= t for s in range(t))
-        needed = unit
+        needed = 2**first
         while backlog > needed - 1:
             needed *= 2
         if needed > guess:
@@ -108,11 +108,11 @@ def test_plays_are_the_formulas(kind, capacity, name):
         if kind == "curved"
         else tarry.losses.Linear(ROWS, offsets=np.full(HORIZON, 0.3))
     )
-    unit = 3 if kind == "paper" else 1
+    first = 2 if kind == "paper" else 0
     plays, weights, sizes = _transcribed(
-        delays.values.tolist(), capacity, unit, RULES[kind](capacity), lambda x, t: losses.value(x, t + 1)
+        delays.values.tolist(), capacity, first, RULES[kind](capacity), lambda x, t: losses.value(x, t + 1)
     )
-    player = tarry.Player(_learner(kind, capacity), DoublingBernoulli(), tarry.Doubling("backlog", unit=unit))
+    player = tarry.Player(_learner(kind, capacity), DoublingBernoulli(), tarry.Doubling("backlog", first=first))
     game = tarry.Game(DOMAIN, losses, delays, feedback="value", capacity=capacity)
     draws = tarry.Recorded(uniforms=UNIFORMS, directions=DIRECTIONS)
     record = tarry.simulate(game, player, draws=draws, keep_rounds=True)
@@ -124,7 +124,7 @@ def test_plays_are_the_formulas(kind, capacity, name):
 
 def test_live_equals_simulated():
     delays, losses = tarry.delays.array(DELAYS["random"]), tarry.losses.Linear(ROWS, offsets=np.full(HORIZON, 0.3))
-    player = tarry.Player(_learner("paper", LARGE), DoublingBernoulli(), tarry.Doubling("backlog", unit=3))
+    player = tarry.Player(_learner("paper", LARGE), DoublingBernoulli(), tarry.Doubling("backlog", first=2))
     game = tarry.Game(DOMAIN, losses, delays, feedback="value", capacity=LARGE)
     record = tarry.simulate(game, player, seeds=[4], keep_rounds=True)
     session = tarry.Session(player, capacity=LARGE, information="semi-clairvoyant", rng=4)
@@ -135,18 +135,14 @@ def test_live_equals_simulated():
                 session.tell(s, value=losses.value(record.plays()[s - 1], s))
 
 
-def test_a_unit_multiplies_the_guesses():
+def test_guesses_are_powers_of_two_from_the_first():
     from tarry.tracking.doubling import enters_epoch, fresh_epochs, magnitude
 
-    epochs, memory, reached = tarry.Doubling("backlog", unit=3), fresh_epochs(), []
+    epochs, memory, reached = tarry.Doubling("backlog", first=2), fresh_epochs(), []
     for t in range(1, 26):
         if enters_epoch(epochs, memory, t, t - 1):
             reached.append((t - 1, magnitude(epochs, memory)))
-    assert reached == [(0, 3.0), (3, 6.0), (6, 12.0), (12, 24.0), (24, 48.0)]
-    with pytest.raises(ValueError, match="over='backlog' only"):
-        tarry.Doubling("total", unit=2)
-    with pytest.raises(ValueError, match="unit"):
-        tarry.Doubling("backlog", unit=0)
+    assert reached == [(0, 4.0), (4, 8.0), (8, 16.0), (16, 32.0)]
 
 
 @pytest.mark.parametrize("over", [None, "total"])

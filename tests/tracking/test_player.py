@@ -51,7 +51,7 @@ def test_a_join_cannot_follow_a_guess():
         (tarry.Doubling(), "Doubling('total')"),
         (tarry.Doubling("pair"), "Doubling('pair')"),
         (tarry.Doubling("backlog"), "Doubling('backlog', first=0)"),
-        (tarry.Doubling("backlog", first=2, unit=3), "Doubling('backlog', first=2, unit=3)"),
+        (tarry.Doubling("backlog", first=2), "Doubling('backlog', first=2)"),
     ],
 )
 def test_doubling_shows_what_it_guesses(epochs, shown):

@@ -36,7 +36,7 @@ class GOLD(Learner, init=False):
 
     >>> from tarry.domains import Ball
     >>> GOLD.tuned(Ball(3), gradient_bound=1.0, value_bound=1.0).smoothing
-    Power(scale=1, exponent=0.25, cap=1, shift=0)
+    Power(scale=1, exponent=0.25, cap=1)
     """
 
     domain: Any

@@ -14,10 +14,10 @@ from typing import Annotated, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tarry.checks import NonNegative, Positive, as_nonnegative, as_positive
+from tarry.checks import Positive, as_nonnegative, as_positive
 from tarry.domains.base import as_vector
 from tarry.errors import ArgumentError
-from tarry.kernel import KW_ONLY, Parameters, as_step, register_methods, trait, verb, verb_with_default
+from tarry.kernel import Parameters, as_step, register_methods, trait, verb, verb_with_default
 
 MEMORY = 2
 SUM, MAGNITUDE = range(MEMORY)  # a sum of the rate's own, and what a doubling trick guesses (0 before the first epoch)
@@ -178,7 +178,7 @@ def _as_cap(value: Any, name: str) -> float:
 
 
 class Power(Rate):
-    """Give min(cap, scale · (t + shift)^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``.
+    """Give min(cap, scale · t^(−exponent)): 1/(λt) is ``Power(1/λ, 1)``, c/√t is ``Power(c, 0.5)``.
 
     >>> [float(Power(2.0, 0.5, cap=1.5).at(t)) for t in (1, 4, 16)]
     [1.5, 1.0, 0.5]
@@ -187,14 +187,12 @@ class Power(Rate):
     scale: Positive
     exponent: Annotated[float, _as_exponent]
     cap: Annotated[float, _as_cap] = inf
-    _: KW_ONLY
-    shift: NonNegative = 0.0
 
     def at(self, t: int) -> float:
         # Division is exact to half a unit in the last place where ** is not, and 1/(λt) is the common case.
         if self.exponent == 1.0:
-            return min(self.cap, self.scale / (t + self.shift))
-        return min(self.cap, self.scale * np.float64(t + self.shift) ** -self.exponent)
+            return min(self.cap, self.scale / t)
+        return min(self.cap, self.scale * np.float64(t) ** -self.exponent)
 
 
 class Rule(Rate, init=False):

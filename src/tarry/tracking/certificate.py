@@ -81,7 +81,7 @@ def terms_of(
     if any(getattr(learner, name) is None for name in traits):
         return None
     rate, curvature = learner.rate, 0.0
-    if learner.norm.is_quadratic and isinstance(rate, Power) and rate.exponent == 1.0 and rate.shift == 0.0:
+    if learner.norm.is_quadratic and isinstance(rate, Power) and rate.exponent == 1.0:
         curvature = 1.0 / rate.scale if rate.cap >= rate.scale else 0.0  # a lower cap would bend 1/(λt)
     moves_with_feedback = learner.norm.is_quadratic or isinstance(rate, Constant)  # alone, not with the rate
     return Terms(

@@ -5,11 +5,11 @@ when it changes, the learner, its local round index, the scheduler and the track
 stay keyed by the global round), and members that ask for it are told the new *magnitude*:
 
     over      label of round t                                        magnitude
-    backlog   smallest j with σ_t ≤ unit·2^j − 1                      unit·2^j
+    backlog   smallest j with σ_t ≤ 2^j − 1                           2^j
     total     smallest m with Σ_{s≤t} (1 + σ_s) ≤ 4^m                 4^m
     pair      smallest (h, w) with t ≤ 2^h and Σ_{s≤t} σ_s ≤ 2^w      2^h + 2^w
 
-Labels never fall. ``backlog`` with unit 1 is the paper's appendix; ``pair`` the two-dimensional trick it cites,
+Labels never fall. ``backlog`` is the paper's appendix; ``pair`` the two-dimensional trick it cites,
 which can cost a logarithm; ``total`` needs one number only and is this project's own.
 """
 
@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from tarry.checks import as_choice, as_int
+from tarry.checks import as_choice
 from tarry.errors import ArgumentError
 from tarry.kernel import Parameters, register_methods, verb_with_default
 
@@ -57,8 +57,7 @@ class Single(Parameters):
 class Doubling(Parameters, init=False):
     """Restart over ``"total"`` (default), ``"backlog"`` or ``"pair"``.
 
-    For backlog only: ``first`` is the first label, which spares restarts at backlogs that are sure to come, and
-    ``unit`` the first guess, which label j multiplies by 2^j.
+    For backlog only: ``first`` is the first label, which spares restarts at backlogs that are sure to come.
 
     >>> Doubling("backlog")
     Doubling('backlog', first=0)
@@ -66,18 +65,15 @@ class Doubling(Parameters, init=False):
 
     kind: int
     first: int
-    unit: int
 
     needs_acknowledgements = True  # they count the backlog
     needs_preemption = True  # a restart empties the tracking set
 
-    def __new__(cls, over: str = "total", *, first: int = 0, unit: int = 1) -> Self:
+    def __new__(cls, over: str = "total", *, first: int = 0) -> Self:
         kind = KINDS.index(as_choice(over, "over", KINDS))
         if first != int(first) or first < 0 or (first and over != "backlog"):
             raise ArgumentError("first", "must be a whole number, and is for over='backlog' only", first)
-        if as_int(unit, "unit", 1) != 1 and over != "backlog":
-            raise ArgumentError("unit", "is for over='backlog' only", unit)
-        return cls.make(kind, int(first), int(unit))
+        return cls.make(kind, int(first))
 
     @property
     def takes_held_weight(self) -> bool:
@@ -91,14 +87,14 @@ class Doubling(Parameters, init=False):
 
     def __repr__(self) -> str:
         first = f", first={self.first}" if self.over == "backlog" else ""
-        return f"Doubling({self.over!r}{first}{f', unit={self.unit}' if self.unit != 1 else ''})"
+        return f"Doubling({self.over!r}{first})"
 
     def enters_epoch(self, memory: np.ndarray, t: int, pending: float) -> bool:
         old: Any = np.int64(memory[LABEL])
         label: Any = old
         if self.kind == 0:
             label = max(old, self.first)
-            while pending > self.unit * (1 << label) - 1:
+            while pending > (1 << label) - 1:
                 label += 1
         elif self.kind == 1:
             memory[TOTAL] += 1.0 + pending
@@ -123,7 +119,7 @@ class Doubling(Parameters, init=False):
     def magnitude(self, memory: np.ndarray) -> Any:
         label = np.int64(memory[LABEL])
         if self.kind == 0:
-            return self.unit * 2.0**label
+            return 2.0**label
         if self.kind == 1:
             return 4.0**label
         return 2.0 ** (label // _PAIR) + 2.0 ** (label % _PAIR)
