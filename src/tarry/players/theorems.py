@@ -36,7 +36,7 @@ STAND_INS = {
     "Bernoulli": "Bernoulli plays, whose weights grow with the largest backlog: use information='clairvoyant'",
     "Morris": "Morris plays, this project's own: use information='clairvoyant', or max_backlog= for Bernoulli",
 }
-DISPUTED = (
+NO_BOUND = (
     "no bound is claimed for the restarts over horizon and total delay that the paper cites (docs/theory.md, 7.7): "
     'use epochs=Doubling("total"), for which one is proved'
 )
@@ -104,7 +104,7 @@ def _theorem(game: Game, player: Player, tuning: str, max_backlog: int | None) -
     guessed = f", restarted over guesses of {GUESSED[over]}" if over else ""
     proof = "no regret bound of the paper's holds" if doubts else "proved"
     if over == "pair":
-        doubts.append(DISPUTED)
+        doubts.append(NO_BOUND)
         guessed, proof = f"{guessed}, as the paper cites", "no bound claimed here (docs/theory.md, 7.7)"
     return Recommendation(player, f"{chosen}{guessed}; {proof}", not doubts, tuple(doubts))
 
