@@ -35,8 +35,8 @@ BATCH = 1000
 SIDES = ("client", "server")
 _numbers = numbers()
 _STORED = """
-SELECT (SELECT sum(pg_column_size(i.*)) FROM tarry_items i) + (SELECT sum(length(data)) FROM tarry_state),
-       pg_total_relation_size('tarry_items') + pg_total_relation_size('tarry_state')
+SELECT (SELECT sum(pg_column_size(o.*)) FROM tarry_objects o) + (SELECT sum(length(body)) FROM tarry_journal),
+       pg_total_relation_size('tarry_objects') + pg_total_relation_size('tarry_journal')
 """
 _barrier: Any = None  # of this client and the others
 

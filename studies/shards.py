@@ -14,7 +14,7 @@ from studies.numbers import Values, Write, lines_of, short, write_numbers
 from tarry import delays
 from tarry.cli.console import progress_lines, refusing, screen
 from tarry.game import replay
-from tarry.live.register import shares, shares_by_load
+from tarry.live.sharded import shares, shares_by_load
 from tarry.reports.table import Table
 from tarry.schedulers import VarOpt
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -283,9 +282,9 @@ def test_a_row_is_told_even_if_nothing_can_be_read_after_it(call, monkeypatch):
 
     begin = SQLite.begin
 
-    def out_of_reach(store, *, writes):
+    def out_of_reach(store, after, *, writes):
         if writes:
-            return begin(store, writes=True)
+            return begin(store, after, writes=True)
         raise StoreError("the database cannot be reached")
 
     monkeypatch.setattr(SQLite, "begin", out_of_reach)
@@ -331,41 +330,33 @@ def test_bytes_that_are_none(call, given):
 def test_stores_of_another_version_exit_with_3(call, url):
     call("new", "--capacity", 8)
     with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
-        text = database.execute("SELECT configuration FROM tarry_sessions").fetchone()[0]
-        text = text.replace('"labels": "first"', '"windows": "first"')
-        database.execute("UPDATE tarry_sessions SET configuration = ?, checksum = ?", (text, crc32(text.encode())))
+        (body,) = database.execute("SELECT body FROM tarry_objects").fetchone()
+        content = body[12:].replace(b'"labels": "first"', b'"lambel": "first"')  # as long as it was
+        database.execute(
+            "UPDATE tarry_objects SET body = ?",
+            (body[:4] + crc32(content).to_bytes(4, "little") + body[8:12] + content,),
+        )
     database.close()
     assert "another version of Tarry" in call("decide", code=3).stderr
     assert "another version of Tarry" in call("new", "--capacity", 8, code=3).stderr
-
-
-def test_stores_of_an_earlier_format_are_upgraded(call, url):
-    shutil.copy(Path(__file__).parents[1] / "live" / "golden" / "format-2.db", url.removeprefix("sqlite:///"))
-    told = call("status", "--name", "join", code=3).stderr
-    assert "is in format 2, this version of Tarry reads 3" in told
-    assert f"run tarry join upgrade --store {url}" in told
-    found = json.loads(call("upgrade").stdout)
-    assert found == {"store": url, "format": 3, "was": 2, "names": ["session", "join"]}
-    assert json.loads(call("status", "--name", "join").stdout)["rounds"]
 
 
 def test_copies_from_the_shell(call, url, tmp_path):
     call("new", "--capacity", 2, "--seed", 1, "--outbox", "--name", "mine")
     given = "\n".join(json.dumps({"id": f"d{i}", "features": {"i": i}}) for i in range(5))
     call("decide", "--many", "--name", "mine", given=given)
-    file, other = tmp_path / "mine.jsonl", f"sqlite:///{tmp_path / 'other.db'}"
-    file.write_text(call("export", "--whole", "--name", "mine").stdout)
-    (first, *rest) = lines(call("export", "--whole", "--name", "mine"))
-    assert (first["tarry"], rest[-1]["lines"]) == ("join", len(rest))
+    file, other = tmp_path / "mine.tarry", f"sqlite:///{tmp_path / 'other.db'}"
+    assert json.loads(call("export", "--whole", file, "--name", "mine").stdout)["rounds"] == 5
     assert json.loads(call("import", file).stdout)["tracked"] == 2
-    assert json.loads(call("import", "-", "--name", "again", given=file.read_text()).stdout)["rounds"] == 5
+    assert json.loads(call("import", file, "--name", "again").stdout)["rounds"] == 5
     copied = json.loads(call("copy", other, "--name", "mine").stdout)
     assert (copied["to"], copied["to_name"], copied["rounds"]) == (other, "mine", 5)
     labels = "\n".join(json.dumps({"id": f"d{i}", "label": 1}) for i in range(5))
     places = (["--name", "mine"], [], ["--name", "again"], ["--name", "mine", "--store", other])
     assert len({call("label", "--many", *place, given=labels).stdout for place in places}) == 1
     assert "already" in call("import", file, code=3).stderr
-    assert "is no export of Tarry's" in call("import", "-", "--name", "new", given="{}", code=3).stderr
+    file.write_text("{}")
+    assert "no whole copy of Tarry's" in call("import", file, "--name", "new", code=3).stderr
 
 
 @pytest.mark.parametrize("window", [None, "20h"])

@@ -129,6 +129,6 @@ def test_opening_makes_no_tables_in_a_database(new_store):
         assert database.execute("SELECT to_regclass('tarry_format')").fetchone() == (None,)
     with tarry.Session(PLAYER, capacity=4, rng=1, store=url) as session:
         session.ask()
-    assert stored_names(url) == ["main"]
+    assert stored_names(url) == {"main": "session"}
     with tarry.Session.open(url) as again:
         assert again.ask().id == 2

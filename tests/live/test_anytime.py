@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from math import isnan, nan, sqrt
 from pathlib import Path
@@ -228,31 +227,6 @@ def test_a_store_keeps_it(tmp_path, capacity):
         assert again.estimate()[7:] == here.estimate()[7:]
         assert again.estimate().caveat == ""
         assert again.estimate(low=0.5).caveat.startswith("a label was 0.25")
-
-
-def test_stores_from_before_open_and_say_what_they_lack(tmp_path):
-    store = f"sqlite:///{shutil.copy(GOLDEN / 'format-2.db', tmp_path / 'a.db')}"
-    tarry.live.upgrade_store(store)
-    for _ in range(2):
-        with tarry.LabelJoin.open(store, name="join") as join:
-            join.decide_many(
-                [None] * 40, ids=None if join.is_numbered else [f"n{join.status().rounds}-{i}" for i in range(40)]
-            )
-            found = join.estimate()
-            assert found.caveat.startswith("this join was begun by an earlier version")
-            assert isnan(found.anytime_low)
-
-
-def test_a_set_without_a_limit_from_before_grows_as_it_did():
-    slots = Slots(Player(Idle()), None)
-    new = slots.layout
-    slots.lay_out_as_before()
-    before = slots.layout
-    assert before != new
-    for _ in range(200):
-        slots.open()
-    assert slots.layout.count(";") == before.count(";")
-    assert not len(slots.strays)
 
 
 def test_one_threshold_beyond_the_grid_spoils_no_other():

@@ -13,8 +13,8 @@ from marking import slow_but
 import tarry
 from tarry import Answer
 from tarry.errors import TarryError
-from tarry.live.buffers import Fates
 from tarry.live.core import Slots
+from tarry.live.past import Fates
 
 MOST = 4000
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -14,15 +13,14 @@ import psycopg
 import pytest
 
 import tarry
-from tarry.errors import Mismatch, Missing, NotGranted, StoreError, Uncertain
+from tarry.errors import Mismatch, NotGranted, StoreError, Uncertain
 from tarry.live import LabelJoin, Row
 from tarry.live.base import StoredObject, erase
-from tarry.live.books import books_of, merged
 from tarry.live.core import NAIVE
-from tarry.live.register import Register, seed_of, shard_of, shares, shares_by_load
-from tarry.live.shards import ShardedJoin
-from tarry.live.stores import connections, stored_names
-from tarry.live.transactions import outcome_of
+from tarry.live.sharded import ShardedJoin, shard_of, shares, shares_by_load
+from tarry.live.sharded import _seed_of as seed_of
+from tarry.live.stores import stored_names
+from tarry.live.turns import outcome_of
 from tarry.theory.intervals import Sample, deviation, mean_interval
 from tarry.tracking.tally import DRIFT, THRESHOLD
 
@@ -95,7 +93,7 @@ def test_books_taken_together_are_those_of_all_rows():
         whole.decide({}, i, size=sizes[i])
         row = whole.label(int(draw.integers(0, i + 1)), float(draw.normal(3.0)))
         rows += [] if row is None else [row]
-    found = merged([books_of(shard._tracker) for shard in whole._shards], whole._register.configuration)
+    found = whole._books()[0]
     assert found.sample == pytest.approx(sample_from(rows, sizes))
     assert found.labels[NAIVE] == pytest.approx(np.mean([row.label for row in rows]))
     assert found.balance == pytest.approx(1.0)
@@ -225,15 +223,6 @@ def test_refusals(arguments, words):
         LabelJoin(**arguments)
 
 
-def test_a_class_of_ones_own_is_not_made_into_shards():
-    class Own(LabelJoin):
-        pass
-
-    with pytest.raises(TypeError, match="no Own"):
-        Own(8, shards=2)
-    assert type(Own(8)) is Own
-
-
 def test_a_batch_that_makes_no_sense_changes_nothing(new_store):
     join = LabelJoin(8, shards=4, rng=1, store=new_store("postgres"))
     ids = list(range(12))
@@ -345,18 +334,18 @@ def test_a_change_that_is_cut_short_is_made_good(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(
             join._shards[2],
-            "_reconfigure",
+            "resize",
             lambda *_, **__: (_ for _ in ()).throw(StoreError("out of reach; nothing was changed: wait")),
         )
         before = {one.id for one in join.tracked()}
-        with pytest.raises(StoreError, match=r"^3 shards were changed.* shard 2 .* not: out of reach") as told:
+        with pytest.raises(StoreError, match=r"^3 shards were changed.* the others were not: out of reach") as told:
             join.rebalance()
     assert "nothing was changed" not in str(told.value)
     lost = before - {one.id for one in join.tracked()}
     assert f"the slots of {len(lost)} decisions" in str(told.value)
     assert all(repr(id) in str(told.value) for id in lost)
     assert join.capacity < 32, "some have shrunk, the one that was to grow has not"
-    join.rebalance()
+    join.resize(capacity=32)
     assert join.capacity == 32
     assert join.status().balance == pytest.approx(1.0)
 
@@ -391,46 +380,32 @@ def test_reopened_copied_moved_and_deleted(new_store):
         ({"shards": 4}, r"another value of shards \(3, not 4\)"),
         ({"shards": 1}, r"another value of shards \(3, not None\)"),
         ({"rng": 9}, "another seed"),
-        ({"memory": 300}, r"another memory \(900, not 300\)"),
+        ({"memory": 300}, "another memory"),
     ):
         with pytest.raises(Mismatch, match=words):
             LabelJoin(9, **(make | wrong))
     with pytest.raises(Mismatch, match=r"another capacity \(9, not 12\)"):
         LabelJoin(12, **make)
-    with pytest.raises(Missing, match="open 'clicks'"):
-        LabelJoin.open(url, name="clicks#1/3")
-    assert stored_names(url) == ["clicks"]
+    with pytest.raises(ValueError, match="is one of a shard"):
+        LabelJoin(4, store=url, name="clicks#1")
+    assert stored_names(url) == {"clicks": "join"}
     again = LabelJoin(9, **make)
     copy = join.copy_to(url, name="copy")
-    moved = LabelJoin.import_from([json.dumps(line) for line in join.export_lines()], url, name="moved")
     with pytest.raises(StoreError, match="already"):
         join.copy_to(url, name="copy")
-    told = [str(one.label_many(range(30), [1] * 30)) for one in (copy, moved, again)]
-    assert told[0] == told[1] == told[2]
+    told = [str(one.label_many(range(30), [1] * 30)) for one in (copy, again)]
+    assert told[0] == told[1]
     assert join.ledger(4) == copy.ledger(4)
-    lines = [json.dumps(line) for line in copy.export_lines()]
-    with pytest.raises(StoreError, match="not all of"):
-        LabelJoin.import_from(lines[: next(i for i, line in enumerate(lines) if i > 5 and '"lines"' in line) + 1], url)
-    ends = [i for i, line in enumerate(lines) if '"lines"' in line]
-    for part in (lines[: ends[0] + 1], lines[ends[0] + 1 : ends[1] + 1]):  # the record, and one shard
-        with pytest.raises(StoreError, match="not all of"):
-            LabelJoin.import_from(part, url)
     with LabelJoin.open(url, name="copy") as other:
         copy.resize(capacity=6)
         assert other.export()["configuration"]["capacity"] == 6
     found = copy.export(payloads=True)
-    assert len(found["tracked"]) == copy.status().tracked
-    assert found["configuration"]["options"]["shards"] == 3
-    for one in (join, again, copy, moved):
+    assert len(found["tracked"]) == copy.status().tracked <= copy.status().capacity
+    for one in (join, again, copy):
         one.close()
-    erase(url, "clicks#1/3")  # a deletion that was cut short
-    with pytest.raises(StoreError, match="shard 1 of 'clicks'"):
-        LabelJoin.open(url, name="clicks")
-    for name in ("clicks", "copy", "moved"):
+    for name in ("clicks", "copy"):
         erase(url, name)
-    with psycopg.connect(url) as database:
-        for table in ("sessions", "state", "items", "ids", "fates"):
-            assert database.execute(f"SELECT count(*) FROM tarry_{table}").fetchone() == (0,)
+    assert stored_names(url) == {}
 
 
 def test_a_shard_that_is_busy_keeps_no_other_waiting(new_store):
@@ -438,8 +413,7 @@ def test_a_shard_that_is_busy_keeps_no_other_waiting(new_store):
     join = LabelJoin(8, shards=2, store=url, rng=1)
     ids = {shard_of(id, 2): id for id in map(str, range(50))}
     with psycopg.connect(url) as database:
-        shard = "SELECT number FROM tarry_sessions WHERE name = 'main#0/2'"
-        database.execute(f"SELECT 1 FROM tarry_state WHERE session = ({shard}) FOR UPDATE")
+        database.execute("SELECT 1 FROM tarry_objects WHERE name = 'main#0' FOR UPDATE")
         assert join.decide({}, ids[1]).tracked
         waiting = threading.Thread(target=join.decide, args=({}, ids[0]))
         waiting.start()
@@ -454,25 +428,7 @@ def test_a_shard_that_is_busy_keeps_no_other_waiting(new_store):
 
 def names_in(url):
     with psycopg.connect(url) as database:
-        return [name for (name,) in database.execute("SELECT name FROM tarry_sessions ORDER BY name")]
-
-
-def test_a_name_that_is_taken_meanwhile_leaves_no_shards(new_store, monkeypatch):
-    url, create = new_store("postgres"), Register.create
-
-    def late(register):
-        LabelJoin(12, store=url, name=register.place.name, rng=3).close()  # another process, which has no shards
-        return create(register)
-
-    source = LabelJoin(12, shards=3, rng=1, store=new_store("postgres"))
-    monkeypatch.setattr(Register, "create", late)
-    with pytest.raises(Mismatch, match="another seed"):
-        LabelJoin(12, shards=3, store=url, name="clicks", rng=1)
-    assert names_in(url) == ["clicks"]
-    with pytest.raises(StoreError, match="has 'copy' already"):
-        source.copy_to(url, name="copy")
-    assert names_in(url) == ["clicks", "copy"]
-    source.close()
+        return [name for (name,) in database.execute("SELECT name FROM tarry_objects ORDER BY name")]
 
 
 def test_those_who_make_a_join_at_once_have_the_same_or_are_refused(new_store):
@@ -491,77 +447,9 @@ def test_those_who_make_a_join_at_once_have_the_same_or_are_refused(new_store):
     for i, join in enumerate(joins):
         join.decide({}, i)
     assert [join.status().rounds for join in joins] == [3, 3, 3]
-    assert len(names_in(url)) == 1 + len(joins[0]._shards)
+    assert len(names_in(url)) == len(joins[0]._shards)
     for join in joins:
         join.close()
-
-
-def test_what_fails_half_way_can_be_done_again(new_store):
-    url = new_store("postgres")
-    LabelJoin(4, store=url, name="new#2/3").close()
-    LabelJoin(4, store=url, name="copy#2/3").close()
-    with pytest.raises(Mismatch):
-        LabelJoin(12, shards=3, store=url, name="new")
-    source = LabelJoin(12, shards=3, store=url, name="source", rng=1)
-    with pytest.raises(StoreError, match="'copy#2/3' already"):
-        source.copy_to(url, name="copy")
-    assert [name for name in names_in(url) if "source" not in name] == ["copy#2/3", "new#2/3"]
-    for name in ("copy", "new"):
-        erase(url, f"{name}#2/3")
-    LabelJoin(12, shards=3, store=url, name="new").close()
-    source.copy_to(url, name="copy").close()
-    source.close()
-
-
-def test_a_copy_during_a_rebalance_holds_no_more_than_the_capacity(monkeypatch):
-    join = LabelJoin(16, shards=2, rng=1)
-    few, many = of_each(300, 2)
-    join.decide_many([{}] * 320, ids=few[:20] + many)
-    first = join._shards[0]._turns
-    look, other = first.look, threading.Thread(target=join.rebalance)
-
-    def look_and_wait(work, *arguments):
-        found = look(work, *arguments)
-        if other.ident is None:
-            other.start()
-            other.join(0.5)  # as long as it may take between two looks
-        return found
-
-    monkeypatch.setattr(first, "look", look_and_wait)
-    heads = [line["configuration"]["capacity"] for line in join.export_lines() if "configuration" in line]
-    other.join()
-    assert heads == [16, 8, 8]
-    assert join.status().shards[1].capacity > 8
-
-
-def test_sixteen_rebalances_at_once_wait_for_each_other(new_store, monkeypatch):
-    monkeypatch.setattr(connections, "PATIENCE", 4.0)
-    url, came = new_store("postgres"), []
-    joins = [LabelJoin(8, shards=2, store=url, name=f"j{i}", rng=i, durability="process") for i in range(16)]
-    hot, _ = of_each(40, 2)
-    for join in joins:
-        join.decide_many([{}] * 40, ids=hot)
-    look = ShardedJoin._look
-
-    def slow(join, work):
-        time.sleep(0.3)  # until all have come
-        return look(join, work)
-
-    monkeypatch.setattr(ShardedJoin, "_look", slow)
-    threads = [threading.Thread(target=lambda j=join: came.append(outcome_of(j.rebalance))) for join in joins]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [one for one in came if isinstance(one, Exception)] == []
-    for join in joins:
-        join.close()
-
-
-def of_each(count, shards):
-    """So many ids of each shard."""
-    found = [[id for id in map(str, range(20 * count * shards)) if shard_of(id, shards) == k] for k in range(shards)]
-    return [ids[:count] for ids in found]
 
 
 @contextmanager
@@ -569,8 +457,7 @@ def rebalance_that_waits(url, join):
     """A rebalance that has shrunk shard 1 and waits for shard 0, which is to grow; yields what it comes to."""
     came = []
     with psycopg.connect(url) as database:
-        shard = "SELECT number FROM tarry_sessions WHERE name = 'main#0/2'"
-        database.execute(f"SELECT 1 FROM tarry_state WHERE session = ({shard}) FOR UPDATE")
+        database.execute("SELECT 1 FROM tarry_objects WHERE name = 'main#0' FOR UPDATE")
         work = threading.Thread(target=lambda: came.append(outcome_of(join.rebalance)))
         work.start()
         with LabelJoin.open(url) as other:
@@ -581,88 +468,7 @@ def rebalance_that_waits(url, join):
     work.join(30)
 
 
-def test_a_rebalance_keeps_its_lock_however_long_a_shard_is_busy(new_store, monkeypatch):
-    monkeypatch.setattr(connections, "PATIENCE", 5.0)  # so that what rests for half of it is ended
-    url = new_store("postgres")
-    hot, cold = of_each(400, 2)
-    with LabelJoin(16, shards=2, store=url, rng=1) as join, LabelJoin.open(url) as other:
-        join.decide_many([{}] * 140, ids=hot[:120] + cold[:20])
-        with rebalance_that_waits(url, join) as came:
-            other.decide_many([{}] * 100, ids=cold[20:120])
-            time.sleep(2.7)
-            record = "SELECT number FROM tarry_sessions WHERE name = 'main'"
-            with psycopg.connect(url) as database, pytest.raises(psycopg.errors.LockNotAvailable):
-                database.execute(f"SELECT 1 FROM tarry_state WHERE session = ({record}) FOR UPDATE NOWAIT")
-        assert isinstance(came[0], list), came
-        other.rebalance()
-        other.decide_many([{}] * 400, ids=hot[120:320] + cold[120:320])
-        assert sum(load.capacity for load in other.status().shards) == 16 == other.status().tracked
-
-
-def test_a_rebalance_that_has_lost_its_lock_grows_no_shard(new_store):
-    url = new_store("postgres")
-    hot, cold = of_each(400, 2)
-    with LabelJoin(16, shards=2, store=url, rng=1) as join, LabelJoin.open(url) as other:
-        join.decide_many([{}] * 140, ids=hot[:120] + cold[:20])
-        with rebalance_that_waits(url, join) as came, psycopg.connect(url, autocommit=True) as database:
-            held = join._register.place._held.info.backend_pid
-            assert database.execute("SELECT pg_terminate_backend(%s, 5000)", (held,)).fetchone() == (True,)
-        assert isinstance(came[0], StoreError)
-        assert "1 shards were changed" in str(came[0])
-        assert "the lock of 'main' is gone" in str(came[0])
-        loads = other.status().shards
-        assert loads[0].capacity == 8 > loads[1].capacity
-        join.rebalance()
-        assert sum(load.capacity for load in other.status().shards) == 16
-
-
-SNAPSHOT = """
-SELECT (SELECT count(*) FROM tarry_items WHERE round > 0 AND payload IS NOT NULL),
-       (SELECT sum((configuration::json ->> 'capacity')::int) FROM tarry_sessions WHERE name LIKE 'main#%'),
-       (SELECT (configuration::json ->> 'capacity')::int FROM tarry_sessions WHERE name = 'main')
-"""
-
-
-def test_never_more_than_the_capacity_at_any_commit(new_store):
-    """Four writers, two of whom rebalance and resize at once; somebody else looks through a connection of their own."""
-    url, capacity, count = new_store("postgres"), 24, 4
-    LabelJoin(capacity, shards=count, store=url, rng=1, durability="process").close()
-    is_over, failures, seen = threading.Event(), [], []
-
-    def write(k: int) -> None:
-        try:
-            with LabelJoin.open(url, durability="process") as join:
-                ids = skewed(60, count, hot=k, seed=k)
-                for i, id in enumerate(ids):
-                    join.decide({"i": i}, id)
-                    if i >= 20:
-                        join.label(ids[i - 20], 1)
-                    if k < 2 and i % 12 == 11:
-                        join.rebalance()
-                        join.resize(capacity=capacity - 8 * (i % 24 == 11))
-        except Exception as error:
-            failures.append(error)
-
-    def look() -> None:
-        with psycopg.connect(url, autocommit=True) as database:
-            while not is_over.is_set():
-                seen.append(database.execute(SNAPSHOT).fetchone())
-
-    writers = [threading.Thread(target=write, args=(k,)) for k in range(4)]
-    watcher = threading.Thread(target=look)
-    for thread in (watcher, *writers):
-        thread.start()
-    for thread in writers:
-        thread.join()
-    is_over.set()
-    watcher.join()
-    assert not failures
-    assert len(seen) > 50
-    assert max(tracked for tracked, _, _ in seen) > capacity / 2, "or nothing was seen"
-    assert [one for one in seen if not one[0] <= one[1] <= one[2] <= capacity] == []
-    with LabelJoin.open(url) as join:
-        join.rebalance()
-        assert join.status().rounds == join.ledger()["sum"] == 240
-        assert join.status().balance == pytest.approx(1.0)
-        assert join.resize(capacity=capacity) == []
-        assert sum(load.capacity for load in join.status().shards) == capacity
+def of_each(count, shards):
+    """So many ids of each shard."""
+    found = [[id for id in map(str, range(20 * count * shards)) if shard_of(id, shards) == k] for k in range(shards)]
+    return [ids[:count] for ids in found]

@@ -89,7 +89,7 @@ def work(store, worker, own_ids, folder):
                 olds = [f"{w}-{k}-0" if own_ids else k for w, k in rng.integers(0, [WORKERS, CALLS], (2, 2)).tolist()]
                 argument = olds if call == "tell_many" else olds[0]
             answer = do(session, call, argument)
-            log.write(json.dumps([session._turns._head.version, call, argument, answer]) + "\n")
+            log.write(json.dumps([session._turns._seq + 1, call, argument, answer]) + "\n")
 
 
 def watch(store, stop, told):
@@ -113,11 +113,11 @@ def test_readers_wait_for_nobody_and_nobody_waits_for_them(kind, new_store, monk
     writer, reader, other = make(store), make(store), make(store)
     writer.ask("a")
     places = [session._turns.store for session in (writer, reader)]
-    places[1].begin(writes=False)
+    places[1].begin(0, writes=False)
     begun = time.monotonic()
     assert writer.ask("b").id == "b"  # while one is in the middle of reading
     places[1].rollback()
-    places[0].begin(writes=True)
+    places[0].begin(0, writes=True)
     assert other.status().rounds == 2  # while one is in the middle of writing
     places[0].rollback()
     assert time.monotonic() - begun < 20  # who is blocked in PostgreSQL waits half a minute, in SQLite gives up
@@ -129,7 +129,7 @@ def test_who_is_kept_waiting_too_long_is_told(new_store, monkeypatch):
     monkeypatch.setattr(sqlite, "PATIENCE", 0.2)
     store = new_store("sqlite")
     with make(store) as busy, make(store) as waiting:
-        busy._turns.store.begin(writes=True)
+        busy._turns.store.begin(0, writes=True)
         with pytest.raises(tarry.errors.StoreError, match="another process has held"):
             waiting.ask("a")
         busy._turns.store.rollback()
@@ -141,7 +141,7 @@ def test_a_process_that_stopped_in_the_middle_loses_its_turn(new_store, monkeypa
     monkeypatch.setattr(postgres_store, "PATIENCE", 1.0)
     store = new_store("postgresql")
     with make(store) as stopped, make(store) as waiting:
-        stopped._turns.store.begin(writes=True)
+        stopped._turns.store.begin(0, writes=True)
         assert waiting.ask("a").id == "a"
         stopped._turns.store.rollback()
         assert stopped.ask("a").status is tarry.Answer.REPEATED

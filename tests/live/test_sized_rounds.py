@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +12,6 @@ import tarry
 from studies.numbers import short, write_if_asked
 from tarry.errors import NotGranted
 from tarry.game import replay
-from tarry.live.core import WEIGHTS
-from tarry.live.tracker import Tracker
 from tarry.theory.intervals import Sample, mean_interval
 from tarry.tracking.tally import THRESHOLD
 
@@ -215,16 +211,6 @@ def test_labels_that_are_a_share_of_their_sizes_leave_nothing_to_estimate():
     assert np.isnan(join.estimate(high=0.2).low)  # their range is not known, and all are alike for each unit of size
 
 
-def test_sums_of_a_version_without_ratios_go_on(monkeypatch):
-    """It added up w where wb is wanted: the mean is right none the less, and the interval is the whole range."""
-    join, rows, _ = revenue(1, 80, 6)
-    mean, sums = join.estimate().mean, join._tracker.slots.sums
-    sums[WEIGHTS] = sum(row.weight for row in rows)
-    assert join.estimate().mean == pytest.approx(mean, rel=1e-12)
-    assert join.estimate()[1:3] == (0.0, pytest.approx(join.status().sizes["total"] / 80))
-    assert join.estimate().anytime_low <= mean <= join.estimate().anytime_high
-
-
 def judged(runs, n, capacity):
     """Means of runs without and with sizes, the share whose interval covers, and whose mean is inside its bounds."""
     means, covers, inside = {False: [], True: []}, [], []
@@ -311,43 +297,6 @@ def test_who_takes_no_sizes():
         told.ask(size=2.0)
     with pytest.raises(ValueError, match="nothing is recommended for rounds of several sizes"):
         tarry.simulate(game, tarry.players.recommended)
-
-
-def test_stores_without_sizes_go_on_and_say_so(tmp_path):
-    golden = Path(__file__).parent / "golden" / "format-2.db"
-    url = f"sqlite:///{shutil.copy(golden, tmp_path / golden.name)}"
-    tarry.live.upgrade_store(url)
-    for kind, name in ((tarry.Session, "session"), (tarry.LabelJoin, "join")):
-        for _ in range(2):  # opened again after this version has written to it
-            with kind.open(url, name=name) as opened:
-                call, given = (opened.ask, {}) if name == "session" else (opened.decide, {"features": None})
-                before = opened.status().rounds
-                id = None if opened.is_numbered else f"new {before}"
-                with pytest.raises(NotGranted, match="a version without sizes"):
-                    call(id=id, size=2.0, **given)
-                call(id=id, **given)
-                assert opened.status().rounds == before + 1
-                assert opened.status().balance == pytest.approx(1.0)
-
-
-def test_an_old_store_without_a_limit_grows(tmp_path, monkeypatch):
-    url = f"sqlite:///{tmp_path / 'join.db'}"
-
-    def former(configuration, items):
-        tracker = Tracker(configuration, items)
-        tracker.slots.lay_out_as_before()
-        return tracker
-
-    monkeypatch.setattr("tarry.live.base.Tracker", former)
-    tarry.LabelJoin(None, rng=1, store=url).close()
-    monkeypatch.undo()
-    with tarry.LabelJoin.open(url) as join:
-        for _ in range(200):
-            join.decide()
-    with tarry.LabelJoin.open(url) as join:
-        assert join.label(150, 1.0).weight == 1.0
-        with pytest.raises(NotGranted, match="a version without sizes"):
-            join.decide(size=2.0)
 
 
 def test_a_log_with_a_column_of_sizes():

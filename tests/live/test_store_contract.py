@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64decode, b64encode
+import shutil
 
 import pytest
 
 from tarry.errors import Missing, StoreError
-from tarry.live.buffers import Chunk
-from tarry.live.encoding import ItemRow
-from tarry.live.stores import open_store
+from tarry.live.stores import Entry, Snapshot, open_store
 from tarry.live.stores.memory import Memory
 from tarry.testing import StoreContract
 
@@ -41,72 +38,82 @@ class TestPostgreSQL(TestSQLite):
     kind = "postgresql"
 
 
-class Journal:
-    """A store that appends a line of JSON for each change, as somebody else might write one."""
+class Shelves:
+    """A store in a folder, as somebody else might write one: a folder for each name, a file for each entry.
+
+    One process uses it at a time.
+    """
 
     errors = (OSError,)
 
-    def __init__(self, path, name):
-        self.where, self._path, self._name, self._is_closed = str(path), path, name, False
+    def __init__(self, folder, name):
+        self.where, self._folder, self._name, self._is_closed = str(folder), folder, name, False
 
-    def _lines(self):
+    def _shelf(self):
         if self._is_closed:
             raise StoreError(f"{self.where}: this was closed")
-        return [json.loads(line) for line in self._path.read_text().splitlines()] if self._path.exists() else []
-
-    def _mine(self):
-        return [line for line in self._lines() if line["name"] == self._name]
+        if not (self._folder / self._name).exists():
+            raise Missing(f"{self._name!r} is gone from {self.where}")
+        return self._folder / self._name
 
     def names(self):
-        return list(dict.fromkeys(line["name"] for line in self._lines()))
+        shelves = sorted(self._folder.glob("*/kind"), key=lambda path: path.stat().st_ino)
+        return {path.parent.name: path.read_text() for path in shelves}
 
-    def configuration(self):
-        return next((tuple(line["configuration"]) for line in reversed(self._mine()) if "configuration" in line), None)
-
-    def create(self, configuration, checksum, change):
-        if self.configuration() is not None:
+    def create(self, kind, snapshot):
+        if (self._folder / self._name).exists():
             return False
-        self._append({"name": self._name, "configuration": [configuration, checksum]}, change)
+        new = self._folder / f".{self._name}"
+        new.mkdir(parents=True)
+        (new / "kind").write_text(kind)
+        self._put(new / "snapshot", snapshot)
+        new.rename(self._folder / self._name)
         return True
 
-    def begin(self, *, writes):
-        mine = self._mine()
-        if not mine:
-            raise Missing(f"{self._name!r} is gone from {self.where}")
-        return _chunk(mine[-1]["head"])
+    def _put(self, path, parts):
+        new = path.with_name(f".{path.name}")
+        seq, tokens, body = parts
+        new.write_bytes(b"%d %d\n%b%b" % (seq, len(tokens), tokens, body))
+        new.rename(path)
 
-    def chunks(self, region, since, numbers=None):
-        found = {}
-        for line in self._mine():
-            found = {} if "configuration" in line else found
-            found |= {chunk[0]: chunk for chunk in line["chunks"].get(region, [])}
-        chosen = [found[i] for i in sorted(found) if found[i][1] > since and (numbers is None or i in numbers)]
-        return [_chunk(chunk) for chunk in chosen]
+    def _got(self, path):
+        head, _, rest = path.read_bytes().partition(b"\n")
+        seq, length = map(int, head.split())
+        return seq, rest[:length], rest[length:]
 
-    def row(self, t):
-        found = next((line["rows"][str(t)] for line in reversed(self._mine()) if str(t) in line["rows"]), None)
-        if found is None:
-            return None
-        body, play, payload, checksum = found
-        return ItemRow(body, b64decode(play), None if payload is None else b64decode(payload), checksum)
+    def begin(self, after, *, writes):
+        return self.entries(after)
 
-    def commit(self, change):
-        new = {} if change.configuration is None else {"configuration": change.configuration}
-        self._append({"name": self._name, **new}, change)
+    def entries(self, after):
+        found = [Entry(*self._got(path)) for path in self._shelf().glob("[0-9]*")]
+        return sorted(entry for entry in found if entry.seq > after)
 
-    def _append(self, line, change):
-        rows = {t: row and [row[0], _text(row[1]), _text(row[2]), row[3]] for t, row in change.rows.items()}
-        chunks = {region: [[*c[:3], _text(c.data)] for c in some] for region, some in change.chunks.items()}
-        line |= {"head": [*change.head[:3], _text(change.head.data)], "chunks": chunks, "rows": rows}
-        with self._path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
+    def snapshot(self):
+        path = self._folder / self._name / "snapshot"
+        return Snapshot(*self._got(path)) if path.exists() else None
+
+    def append(self, entry):
+        self._put(self._shelf() / f"{entry.seq:012}", entry)
 
     def rollback(self):
         pass
 
+    def replace(self, snapshot, oldest):
+        if self.snapshot().seq < snapshot.seq:
+            self._put(self._shelf() / "snapshot", snapshot)
+            for entry in self.entries(0):
+                if entry.seq < snapshot.seq and entry.token < oldest:
+                    (self._shelf() / f"{entry.seq:012}").unlink()
+
+    def rename(self, name):
+        if (self._folder / name).exists():
+            return False
+        self._shelf().rename(self._folder / name)
+        self._name = name
+        return True
+
     def remove(self):
-        others = [json.dumps(line) + "\n" for line in self._lines() if line["name"] != self._name]
-        self._path.write_text("".join(others))
+        shutil.rmtree(self._folder / self._name, ignore_errors=True)
 
     def close(self):
         self._is_closed = True
@@ -115,17 +122,9 @@ class Journal:
         return f"{self.where}: {error}"
 
 
-def _text(data):
-    return None if data is None else b64encode(data).decode()
-
-
-def _chunk(plain):
-    return Chunk(*plain[:3], b64decode(plain[3]))
-
-
-class TestJournal(StoreContract):
+class TestShelves(StoreContract):
     def place(self, tmp_path):
-        return tmp_path / "journal.jsonl"
+        return tmp_path / "shelves"
 
     def store(self, place, name):
-        return Journal(place, name)
+        return Shelves(place, name)

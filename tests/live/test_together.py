@@ -88,8 +88,8 @@ def test_every_order_of_calls_gives_what_single_calls_give(make, first):
 )
 def test_how_often_a_group_is_committed(make, monkeypatch, whats, commits):
     join, counted = make(), []
-    commit = SQLite.commit
-    monkeypatch.setattr(SQLite, "commit", lambda self, change: counted.append(1) or commit(self, change))
+    append = SQLite.append
+    monkeypatch.setattr(SQLite, "append", lambda self, entry: counted.append(1) or append(self, entry))
     join.together([call_of(join, what, i) for i, what in enumerate(whats)])
     assert len(counted) == commits
 
@@ -103,7 +103,7 @@ def test_a_commit_that_fails_fails_all(new_store, monkeypatch):
             raise self.errors[0]("disk is full")
 
         with monkeypatch.context() as patch:
-            patch.setattr(SQLite, "commit", refuse)
+            patch.setattr(SQLite, "append", refuse)
             told = join.together([partial(join.decide, None, f"d{i}") for i in range(4)])
         assert [type(one) for one in told] == [StoreError] * 4
         assert join.status().rounds == 1
@@ -173,19 +173,18 @@ def test_the_weight_that_is_shown_is_the_weight_that_comes():
             assert weights == pytest.approx([one.weight for one in waiting]), scheduler
 
 
-def test_a_store_that_fails_within_a_group_is_explained(new_store, monkeypatch):
-    """What a store says in the middle of a group is no refusal of one call: all of them are made again."""
-    address = new_store("sqlite")
-    with tarry.LabelJoin(8, store=address, rng=1) as join:
-        join.decide(None, "a")
-    with tarry.LabelJoin.open(address) as join:
-
-        def refuse(self, t):
-            raise self.errors[0]("disk I/O error")
-
-        with monkeypatch.context() as patch:
-            patch.setattr(SQLite, "row", refuse)
-            told = join.together([partial(join.decide, None, "b"), partial(join.label, "a", 1)])
-        assert told[0].tracked
-        assert isinstance(told[1], StoreError)
-        assert join.label("a", 1).weight == 1.0
+def test_a_group_sees_its_own_rows_and_copies_have_them(new_store, tmp_path):
+    """Rows that calls of the group have given out are there for those after them, and in copies made meanwhile."""
+    with tarry.LabelJoin(8, store=new_store("sqlite"), rng=1, outbox=True) as join:
+        join.decide({"x": 1}, "a")
+        calls = [
+            partial(join.label, "a", 1),
+            join.rows,
+            join.to_bytes,
+            partial(join.copy_to, f"sqlite:///{tmp_path / 'copy.db'}"),
+            partial(join.decide, None, "b"),
+        ]
+        row, rows, data, copy, ticket = join.together(calls)
+        assert rows == [row] == tarry.LabelJoin.from_bytes(data).rows() == copy.rows()
+        assert ticket.tracked
+        copy.close()

@@ -72,12 +72,12 @@ def test_a_full_disk_loses_nothing(ours, tmp_path):
                 assert "the disk is full, so nothing was changed" in told
                 assert session.status().rounds == 40 + i  # reading needs no room
                 refused += 1
-                run(f"PRAGMA max_page_count = {run('PRAGMA page_count').fetchone()[0] + 1}")
+                run(f"PRAGMA max_page_count = {run('PRAGMA page_count').fetchone()[0] + 2}")
                 found = session.ask(f"n{i}")
             wanted = twin.ask(f"n{i}")
             assert found[2:] == wanted[2:]
             assert np.array_equal(found.play, wanted.play)
-        assert refused > 2
+        assert refused > 1
         assert session.status() == twin.status()
 
 

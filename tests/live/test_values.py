@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tarry
-from tarry.live.encoding import decode_payload, encode_payload
+from tarry.live.encoding import pack, unpack
 from tarry.live.values import DEEPEST
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -43,7 +43,7 @@ VALUES = [
 
 def kept(value):
     """A payload as another process reads it."""
-    return decode_payload(encode_payload(value))
+    return unpack(pack(value))
 
 
 def are_same(one, other):
@@ -99,15 +99,15 @@ def test_pandas():
         assert str(getattr(again, "tzinfo", None)) == str(getattr(value, "tzinfo", None))
     for value in (pd.Period("2026-01"), pd.Series([1])):
         with pytest.raises(ValueError, match=r"a durable store takes .* got .* as features at \['x'\]: convert it"):
-            encode_payload({"x": value})
+            pack({"x": value})
 
 
 def test_without_pandas_its_values_are_told(monkeypatch):
     pd = pytest.importorskip("pandas")
-    payload = encode_payload(pd.NaT)
+    payload = pack(pd.NaT)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(tarry.errors.StoreError, match="pandas, which is not installed here"):
-        decode_payload(payload)
+        unpack(payload)
 
 
 @pytest.mark.parametrize("store", ["sqlite", "postgresql"])
@@ -170,7 +170,7 @@ def test_what_is_not_kept_is_told(bad):
     with pytest.raises(
         ValueError, match=r"a durable store takes .*, got .* as features at \['x'\]: .* must be|convert"
     ):
-        encode_payload({"x": bad})
+        pack({"x": bad})
 
 
 @pytest.mark.parametrize("nest", [lambda x: [x], lambda x: (x,), lambda x: {"a": x}, lambda x: {1: x}])
@@ -186,6 +186,6 @@ def test_what_may_be_written_can_be_read(nest, tmp_path):
         for _ in range(1 if nest(1) != [1] else 5000):
             value = nest(value)
         with pytest.raises(ValueError, match=f"at most {DEEPEST} levels of nesting"):
-            encode_payload(value)
+            pack(value)
     finally:
         sys.setrecursionlimit(before)

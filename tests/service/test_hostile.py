@@ -20,7 +20,7 @@ from system import skip_without
 
 from tarry import LabelJoin
 from tarry.errors import Missing
-from tarry.live.transactions import Turns
+from tarry.live.turns import Turns
 from tarry.service.desk import Desk, Desks
 from tarry.service.tokens import add_token
 

@@ -75,14 +75,14 @@ def test_one_object_that_cannot_be_read_leaves_the_others_readable(tmp_path):
             served.call("POST", f"/v1/joins/{name}", {"capacity": 2})
         served.stop()
         with closing(sqlite3.connect(tmp_path / "served.db")) as place, place:
-            for name, text in (("bad", '{"kind": "join"}'), ("worse", "{")):
-                found = place.execute("UPDATE tarry_sessions SET configuration = ? WHERE name = ?", (text, name))
+            for name in ("bad", "worse"):
+                found = place.execute("UPDATE tarry_objects SET body = ? WHERE name = ?", (b"", name))
                 assert found.rowcount == 1
         served.start()
         served.call("POST", "/v1/joins/z/decide", {"id": "d"})
         status, listed = served.call("GET", "/v1/joins")
-        assert (status, [one["name"] for one in listed["items"]]) == (200, ["a", "bad", "z"])
-        assert [one["status"] is None for one in listed["items"]] == [False, True, False]
+        assert (status, [one["name"] for one in listed["items"]]) == (200, ["a", "bad", "worse", "z"])
+        assert [one["status"] is None for one in listed["items"]] == [False, True, True, False]
         assert "damaged" in listed["items"][1]["problem"]
         found = figures(served)
         assert [found["tarry_readable", name] for name in ("a", "bad", "z")] == [1, 0, 1]

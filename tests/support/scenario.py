@@ -15,8 +15,9 @@ import numpy as np
 
 import tarry
 from tarry import Answer
-from tarry.live.buffers import leaves
+from tarry.kernel.views import leaves
 from tarry.live.core import ANSWERS
+from tarry.live.snapshots import _plain_item
 
 PLAYER = tarry.Player(tarry.learners.DWFTRL(tarry.domains.Ball(2), rate=0.1))
 LOST = "the first answer was lost"
@@ -197,24 +198,24 @@ def _whole(row: Any) -> Any:
 
 def everything(session: Any) -> dict[str, Any]:
     """All that a store holds of a session, but how often it was written; as a new process finds it."""
-    tracker, store = session._tracker, getattr(session._turns, "store", None)
+    tracker = session._tracker
 
     def read() -> Any:
-        rows = {t: store.row(t) for t in range(1, tracker.rounds + 1)} if store is not None else {}
+        rows = {t: str(_plain_item(t, item)) for t, item in sorted(tracker.items.items())}
         return rows, {id: tracker.find(id) for id in (*"abcdefghij", *range(1, 10))}
 
-    rows, places = session._turns.change(lambda *_: read())
+    rows, places = session._turns.look(read)
     status, slots = session.status(), tracker.slots
     return {
         "state": b"".join(a.tobytes() for a in leaves(slots.state)).hex(),
         "sums": slots.sums.tobytes().hex(),
         "counts": slots.counts[:ANSWERS].tolist(),
         "answers": {Answer[n.upper()]: k for n, k in status.answers.items()},
-        "fates": tracker.fates.buffer.tobytes().hex(),
-        "ids": tracker.ids.buffer.tobytes().hex() if tracker.ids is not None else "",
+        "fates": tracker.fates.words.tobytes().hex(),
+        "ids": tracker.ids.hashes.tobytes().hex() if tracker.ids is not None else "",
         "places": places,
         "tracked": sorted(tracker.tracked),
-        "rows": {t: row for t, row in rows.items() if row is not None},
+        "rows": rows,
         "slots": slots.size,
         "ledger": status.fates,
         "books": repr((status.rounds, status.pending, status.tracked, status.weights, status.balance)),

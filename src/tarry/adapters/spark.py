@@ -22,7 +22,7 @@ from tarry.checks import as_int
 from tarry.live import LabelJoin
 from tarry.live.labels import UNSAID
 from tarry.live.outbox import Row
-from tarry.live.register import shares
+from tarry.live.sharded import shares
 from tarry.live.windows import window_options
 from tarry.outcomes import Answer
 from tarry.times import AT_END_OF_WINDOW, END, PER_SECOND, Micros, as_length, as_moment, as_release

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
@@ -26,9 +27,8 @@ from tarry.live import LabelJoin, Session
 from tarry.live.base import StoredObject
 from tarry.live.calls import ADMIN, Call, NewJoin, NewSession, calls_of, load_asked, make
 from tarry.live.codec import Field, dump, fields_of, load, written
-from tarry.live.configuration import FORMAT
 from tarry.live.plain import is_bytes, named
-from tarry.live.stores import MAIN, POWER, stored_names, upgrade_store, without_password
+from tarry.live.stores import MAIN, POWER, without_password
 from tarry.live.values import brief
 from tarry.outcomes import Answer
 from tarry.planning.policies import name_of
@@ -165,8 +165,8 @@ def _options_of(call: Call) -> list[inspect.Parameter]:
     if call.verb == "resize":
         options.append(_parameter("unlimited", _UNLIMITED, False))
     if call.verb == "export":
-        about = "All of it, as JSON lines with features, weights and fates, for import."
-        options.append(_parameter("whole", Annotated[bool, typer.Option("--whole", help=about)], False))
+        about = "Write all of it to a file instead, for import."
+        options.append(_parameter("whole", Annotated[str | None, typer.Option(help=about, metavar="FILE")], None))
     if call.many is not None and not _takes_ids(call):
         about = f"Read JSON lines with {', '.join(call.asks._fields)}, in one transaction."
         options.append(_parameter("many", Annotated[bool, typer.Option("--many", help=about)], False))
@@ -457,10 +457,11 @@ def _add_calls(kind: type[StoredObject], app: typer.Typer) -> None:
 
 def _do(kind: type[StoredObject], call: Call, where: Line, **given: Any) -> Any:
     """Make one call of the table."""
-    is_whole = given.pop("whole", False)
+    whole = given.pop("whole", None)
     with opened(kind, where, is_little=kind is LabelJoin and not given.get("many")) as target:
-        if is_whole:
-            return [*_here(where, target).export_lines()]
+        if whole is not None:
+            Path(whole).write_bytes(_here(where, target).to_bytes())
+            return {"to": whole, **_extent(target)}
         asked = _asked(call, target, given)
         return _printed(call, asked, perform(target, call, asked))
 
@@ -537,10 +538,9 @@ def _answered(kind: type[StoredObject], target: Any, plain: Any, number: int) ->
 
 
 def _import(kind: type[StoredObject], where: Line, file: str) -> Line:
-    """Make in a store what export --whole has printed: it goes on from there, bit for bit."""
+    """Make in a store what export --whole has written: it goes on from there, bit for bit."""
     mine = where.pop("own")
-    lines = sys.stdin if file == STANDARD_INPUT else file
-    with kind.import_from(lines, **where, members=None if mine is None else mine.kinds) as made:
+    with kind.import_from(file, **where, members=None if mine is None else mine.kinds) as made:
         return _extent(made)
 
 
@@ -550,11 +550,6 @@ def _copy(kind: type[StoredObject], where: Line, to: str, to_name: str | None) -
     durability = where.pop("durability")
     with opened(kind, where | {"url": None}) as source, source.copy_to(to, name=name, durability=durability) as made:
         return {"to": without_password(to), "to_name": name, **_extent(made)}
-
-
-def _upgrade(where: Line) -> Line:
-    """Bring all of a store to this version's format, in one transaction; earlier versions cannot read it then."""
-    return {"format": FORMAT, "was": upgrade_store(where["store"]), "names": stored_names(where["store"])}
 
 
 def _extent(made: StoredObject) -> Line:
@@ -572,14 +567,13 @@ def _add_others(kind: type[StoredObject], app: typer.Typer) -> None:
     name = _parameter("name", Annotated[str | None, typer.Argument(help="Which one in the store.")], None)
     shared = tuple(option for option in CHANGES if option not in ("name", "output"))
     add_command(app, "call", str(_call.__doc__), [name], shared, partial(_call_named, kind))
-    file = Annotated[str, typer.Argument(help="What export --whole has printed: a file, or - for standard input.")]
+    file = Annotated[str, typer.Argument(help="The file that export --whole has written.")]
     here = ("store", "name", "durability", "members", "output")
     add_command(app, "import", str(_import.__doc__), [_parameter("file", file)], here, partial(_import, kind))
     to = Annotated[str, typer.Argument(help="The other store: sqlite:///file.db or postgresql://user@host/database.")]
     to_name = Annotated[str | None, typer.Option(help="Its name there (default: the same).")]
     places = [_parameter("to", to), _parameter("to_name", to_name, None)]
     add_command(app, "copy", str(_copy.__doc__), places, here, partial(_copy, kind))
-    add_command(app, "upgrade", str(_upgrade.__doc__), [], ("store", "output"), _upgrade)
 
 
 def _call_named(kind: type[StoredObject], where: Line, name: str | None = None) -> None:

@@ -2,44 +2,51 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from inspect import signature
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Never, Self, TypeVar
+from typing import Any, ClassVar, Never, Self, TypeVar
 from weakref import proxy
-from zlib import crc32
 
 from tarry.checks import as_int
-from tarry.errors import Missing, StoreError, TarryError
+from tarry.errors import Mismatch, Missing, StoreError, TarryError
 from tarry.kernel import make_seed
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
-from tarry.live.configuration import JOIN, SESSION, SHARDS, Configuration, check_same, parse, settled
-from tarry.live.copies import Copy, copy_of, lines_of, packed, read_copy, restored, sections_of, unpacked
-from tarry.live.encoding import Rows, as_id
+from tarry.live.configuration import (
+    JOIN,
+    SESSION,
+    SHARD,
+    Configuration,
+    check_same,
+    parse,
+    settled,
+)
+from tarry.live.encoding import as_id
+from tarry.live.rules import Joined
+from tarry.live.snapshots import Content, dump, load, read
 from tarry.live.status import Status, Waiting, export_of, ledger_of, status_of, tracked_of
-from tarry.live.stores import MAIN, POWER, Store, open_store, shard_name, without_password, without_shards
-from tarry.live.tracker import UNLABELLED, Tracker
-from tarry.live.transactions import Stored, Turns, lay_out
+from tarry.live.stores import (
+    MAIN,
+    POWER,
+    SHARD_OF,
+    Snapshot,
+    Store,
+    is_postgres,
+    open_store,
+    shard_name,
+    without_password,
+    without_shards,
+)
+from tarry.live.tracker import Tracker, check_room
+from tarry.live.turns import Stored, Turns, unsealed
 from tarry.outcomes import Answer, html_facts
 from tarry.tracking import Player
 
 T = TypeVar("T")
-_TOO_MANY = 1 << 40  # beyond it NumPy's own sizes end
 
-
-class Found(NamedTuple):
-    """What a store holds under a name, and how to find what belongs to it under others."""
-
-    name: str
-    plain: dict[str, Any]
-    configuration: Configuration
-    place: Store
-    text: tuple[str, int]
-    beside: Callable[[str], Any]
+_CHANGING = ("capacity", "memory", "options")  # fields of a configuration that calls may have changed
 
 
 class StoredObject:
@@ -51,15 +58,6 @@ class StoredObject:
         """Show the arguments of ``__init__`` to help and editors, since ``__new__`` takes any."""
         whole = signature(cls.__init__)
         cls.__signature__ = whole.replace(parameters=[*whole.parameters.values()][1:])  # type: ignore[attr-defined]
-
-    def __new__(cls, *_: Any, shards: int = 1, **__: Any) -> Self:
-        """Return an object to be made; a join with shards is of a class of its own."""
-        return object.__new__(cls if shards == 1 else cls._in_shards())
-
-    @classmethod
-    def _in_shards(cls) -> type[Self]:
-        """Return the class of such an object with shards."""
-        return cls
 
     @classmethod
     def _of(cls, turns: Turns) -> Self:
@@ -78,26 +76,6 @@ class StoredObject:
     def _look_up(self) -> None:
         """Look up what every call needs of the configuration, whenever there is another."""
 
-    def _reconfigure(
-        self, options: dict[str, Any], check: Callable[[], None] = lambda: None, /, **changes: Any
-    ) -> list[Hashable]:
-        """Change fields and options of the configuration while rounds wait; return the ids that lost their slots.
-
-        ``check`` is called within the transaction, once nobody else can write, and may refuse.
-        """
-
-        def work(*_: Any) -> list[Hashable]:
-            check()
-            was = self._tracker.configuration  # as the transaction finds it
-            wanted = settled(was._replace(**changes, options=was.options | options))
-            if all(getattr(wanted, name) == getattr(was, name) for name in (*changes, "options")):
-                return []
-            released = _with_room(wanted, lambda: self._tracker.reconfigure(wanted))
-            self._look_up()
-            return released
-
-        return self._turns.change(work)
-
     @classmethod
     def open(
         cls,
@@ -112,38 +90,23 @@ class StoredObject:
 
         ``members`` are classes by name, which fields are put into as they were stored.
         """
-        return cls._continue(cls._find(store, name, player=player, members=members, durability=durability))
-
-    @classmethod
-    def _find(cls, store: str | Store, name: str, **how: Any) -> Found:
-        """Return what a store holds of this kind under a name."""
-        player = how["player"]
-        place = open_store(store, name, durability=how["durability"], must_exist=True)
+        place = open_store(store, name, durability=durability, must_exist=True)
         kind = cls._kind
         if place is None:
             remedy = "make a new one, or give the sqlite:/// or postgresql:// store that one was made with"
             raise StoreError(f"a {kind} in memory ends with its object and cannot be opened again: {remedy}")
         with closed_on_failure(place):
-            found, said = place.configuration(), without_password(store) if isinstance(store, str) else place.where
+            found, said = place.snapshot(), without_password(store) if isinstance(store, str) else place.where
             if found is None:
                 known = ", ".join(map(repr, without_shards(place.names()))) or "none"
                 raise Missing(f"{said} holds no {kind} called {name!r}, only {known}")
-            plain, stored = parse(found, place.where, player, how["members"])
+            content = read(unsealed(found, place.where), place.where)
+            stored = parse(content.configuration, player, members)
             if stored.kind != kind:
                 raise Missing(f"{name!r} in {said} is a {stored.kind}, not a {kind}")
             if player is not None:
-                check_same(plain, stored, with_seed=False)
-        return Found(name, plain, stored, place, found, partial(cls._find, store, **how))
-
-    @classmethod
-    def _continue(cls, found: Found) -> Self:
-        """Return what was found, opened."""
-        return cls._continue_alone(found)
-
-    @classmethod
-    def _continue_alone(cls, found: Found) -> Self:
-        with closed_on_failure(found.place):
-            return cls._of(_continued(found.plain, found.configuration, found.place, found.text))
+                check_same(content.configuration, stored, with_seed=False)
+            return cls._of(Stored(tracker_of(stored, is_stored=True), place, found))
 
     def expire(self, id: Hashable) -> Receipt:
         """Say that no outcome will come: the empty acknowledgement of an untracked round.
@@ -151,7 +114,7 @@ class StoredObject:
         On a *tracked* round it frees the slot and nothing is learnt, which biases: a missing outcome that means
         something must be told as a value or a label at the end of its window.
         """
-        return self._turns.change(self._tracker.answer, id, None, UNLABELLED)[0]
+        return self._turns.change(self._tracker.answer, id, None)
 
     def expire_many(self, ids: Any) -> Receipts:
         """Say so of several rounds (a list of ids, or a frame with a column id) in one transaction."""
@@ -213,17 +176,31 @@ class StoredObject:
         """How many rounds may be tracked at once; None for no limit."""
         return self._tracker.configuration.capacity
 
+    def journal(self, after: int = 0) -> Iterator[dict[str, Any]]:
+        """Yield what the stored calls after an entry have done: who got a slot when, who lost it, and each weight.
+
+        Each is an object with the entry's number, the moment it was stored (``at``), the call, ``what`` happened, and
+        the id. What a snapshot has taken the place of is gone, unless the join was made with ``keep=``.
+        """
+        if not isinstance(self._turns, Stored):
+            raise ValueError(f"a {self._kind} in memory has no journal: make it with store=")
+        return self._turns.journal(as_int(after, "after"))
+
+    def vacuum(self) -> None:
+        """Leave a snapshot now: features of decisions that have lost their slots are gone from the store then."""
+        if isinstance(self._turns, Stored):
+            self._turns.snapshot()
+
     def copy_to(self, store: str | Store, *, name: str = MAIN, durability: str = POWER) -> Self:
         """Return a copy in another store, or under another name: it goes on from here as this one would, bit for bit.
 
         What is kept in memory becomes durable so. From then on the two know nothing of each other, so let one rest.
         """
-        copy, player = self._turns.look(copy_of, self._tracker), self._tracker.configuration.player
-        return self._imported_alone(copy, store, name, durability, player)
+        return type(self)._placed(self.to_bytes(), store, name, durability, self._tracker.configuration.player, None)
 
     def to_bytes(self) -> bytes:
         """Return everything as bytes, for :meth:`from_bytes`: what a stream engine keeps as the state of a key."""
-        return packed(self._turns.look(partial(copy_of, with_facts=False), self._tracker))
+        return self._turns.look(dump, self._tracker)
 
     @classmethod
     def from_bytes(
@@ -237,31 +214,25 @@ class StoredObject:
         >>> LabelJoin.from_bytes(data).label(1, 0) == join.label(1, 0)
         True
         """
-        copy = unpacked(data)
-        plain, stored = cls._parsed(copy, player, members)
-        opened = cls.__new__(cls)
-        opened._take(Turns(restored(copy, plain, stored)))
-        return opened
+        content, configuration = cls._parsed(data, player, members)
+        tracker = tracker_of(configuration)
+        load(tracker, content, configuration)
+        return cls._of(Turns(tracker))
 
     @classmethod
     def _parsed(
-        cls, copy: Copy, player: Player | None, members: Mapping[str, type] | None
-    ) -> tuple[dict[str, Any], Configuration]:
-        """Return the configuration of a copy, as plain values and built; raise StoreError about another kind's."""
-        found = copy.configuration, crc32(copy.configuration.encode())
-        plain, stored = parse(found, "what was exported", player, members)
-        if stored.kind != cls._kind:
-            raise StoreError(f"this is a {stored.kind}, not a {cls._kind}; nothing was changed")
-        return plain, stored
-
-    def export_lines(self) -> Iterator[dict[str, Any]]:
-        """Yield everything as JSON objects, one for each line of a file that :meth:`import_from` takes."""
-        return lines_of(self._turns.look(copy_of, self._tracker))
+        cls, data: bytes, player: Player | None, members: Mapping[str, type] | None
+    ) -> tuple[Content, Configuration]:
+        content = read(data)
+        configuration = parse(content.configuration, player, members)
+        if configuration.kind != cls._kind:
+            raise StoreError(f"this is a {configuration.kind}, not a {cls._kind}; nothing was changed")
+        return content, configuration
 
     @classmethod
     def import_from(
         cls,
-        file: str | PathLike[str] | Iterable[str],
+        file: str | PathLike[str],
         store: str | Store,
         *,
         name: str = MAIN,
@@ -269,49 +240,41 @@ class StoredObject:
         members: Mapping[str, type] | None = None,
         durability: str = POWER,
     ) -> Self:
-        """Return what a file of :meth:`export_lines` holds, made in a store: it goes on from there, bit for bit.
+        """Return what a file with the bytes of :meth:`to_bytes` holds, made in a store: it goes on from there.
 
-        ``file`` is a path, or its lines. ``player`` and ``members`` are as in :meth:`open`.
+        ``player`` and ``members`` are as in :meth:`open`.
         """
-        lines: Any = file
-        where = "what was given"
-        if isinstance(file, (str, PathLike)):
-            try:
-                lines, where = Path(file).read_text(encoding="utf-8").splitlines(), str(file)
-            except (OSError, UnicodeDecodeError) as error:
-                problem = f"{file} cannot be read ({getattr(error, 'strerror', None) or 'it is no text'})"
-                raise StoreError(f"{problem}: give a file of tarry join export --whole") from error
-        copies = [read_copy(section, where) for section in sections_of(lines)]
-        return cls._imported(copies, store, name, durability, player, members)
+        try:
+            data = Path(file).read_bytes()
+        except OSError as error:
+            problem = f"{file} cannot be read ({error.strerror})"
+            raise StoreError(f"{problem}: give a file of tarry join export --whole") from error
+        return cls._placed(data, store, name, durability, player, members)
 
     @classmethod
-    def _imported(cls, copies: Sequence[Copy], *where: Any) -> Self:
-        (copy,) = copies
-        return cls._imported_alone(copy, *where)
-
-    @classmethod
-    def _imported_alone(
+    def _placed(
         cls,
-        copy: Copy,
+        data: bytes,
         store: str | Store,
         name: str,
         durability: str,
         player: Player | None,
-        members: Mapping[str, type] | None = None,
+        members: Mapping[str, type] | None,
     ) -> Self:
-        found = copy.configuration, crc32(copy.configuration.encode())
-        plain, stored = cls._parsed(copy, player, members)
+        """Return what bytes hold, made in a store."""
+        content, configuration = cls._parsed(data, player, members)
         place = open_store(store, name, durability=durability)
         if place is None:
             raise ValueError("a copy goes into a durable store, got 'memory:': give sqlite:/// or postgresql://")
         with closed_on_failure(place):
-            turns = _continued(plain, stored, place, found)
-            turns.fill(copy.slots, copy.chunks, copy.rows)
+            tracker = tracker_of(configuration, is_stored=True)
+            load(tracker, content, configuration)
+            turns = Stored(tracker, place)
             if not turns.create():
                 raise StoreError(
                     f"{place.where} has {name!r} already, so nothing was changed: give another name or store"
                 )
-            return cls._of(_continued(plain, stored, place, found))
+            return cls._of(turns)
 
     @property
     def is_numbered(self) -> bool | None:
@@ -339,22 +302,10 @@ class StoredObject:
             s = self.status()
         except TarryError as error:  # closed, or broken
             return f"{kind}({error})"
-        capacity = self.capacity
-        return f"{kind}({s.rounds} {rounds}, {s.pending} pending, {s.tracked} tracked of {capacity})"
+        return f"{kind}({s.rounds} {rounds}, {s.pending} pending, {s.tracked} tracked of {s.capacity})"
 
     def _repr_html_(self) -> str:
         return html_facts(type(self).__name__, self.status().rows())
-
-
-def stored_kind(store: str, name: str) -> str | None:
-    """Return whether a name in a store is a session's or a join's; None where there is nothing of this name."""
-    place = open_store(store, name, must_exist=True)
-    if place is None:
-        return None
-    with closed_on_failure(place):
-        found = place.configuration()
-    place.close()
-    return None if found is None else str(json.loads(found[0])["kind"])
 
 
 def erase(store: str | Store, name: str = MAIN) -> None:
@@ -363,56 +314,76 @@ def erase(store: str | Store, name: str = MAIN) -> None:
     if place is None:
         return
     with closed_on_failure(place):
-        found = place.configuration()
-        count = 0 if found is None else json.loads(found[0])["options"].get(SHARDS, 0)
-        for shard in range(count):  # first, so that to do it again ends what was cut short
-            erase(store, shard_name(name, shard, count))
+        shards = [own for own in place.names() if isinstance(store, str) and SHARD_OF.fullmatch(own)]
         place.remove()
     place.close()
+    for own in sorted(shards):  # the first one first, so that nobody finds it
+        if own.rpartition("#")[0] == name:
+            erase(store, own)
 
 
-def make_or_open(wanted: Configuration, rng: Any, *, store: str | Store, name: str, durability: str) -> Turns:
-    """Return calls on what this store holds: continued if the same is there, made otherwise."""
+def make_or_open(
+    wanted: Configuration, rng: Any, *, store: str | Store, name: str, durability: str, but: Sequence[str] = ()
+) -> Turns:
+    """Return calls on what a store holds: continued if the same is there, ``but`` for some fields; made otherwise."""
     wanted = settled(wanted)
+    check_room(wanted)
+    if SHARD_OF.fullmatch(name) and SHARD not in wanted.options:
+        raise ValueError(f"name {name!r} is one of a shard: leave the # or the number out")
+    if SHARD not in wanted.options:
+        check_no_shards(store, name, durability)
     place = open_store(store, name, durability=durability)
     wanted = wanted._replace(seed=make_seed(rng))
     if place is None:
-        return Turns(_tracker_of(wanted))
+        return Turns(tracker_of(wanted))
     with closed_on_failure(place):
-        found = place.configuration()
+        found: Snapshot | None = place.snapshot()
         if found is None:
-            made = Stored(_tracker_of(wanted, Rows(place)), place)
+            made = Stored(tracker_of(wanted, is_stored=True), place)
             if made.create():
                 return made
-            found = place.configuration()  # somebody was faster
+            found = place.snapshot()  # somebody was faster
             assert found is not None
-        plain, stored = parse(found, place.where, wanted.player)
-        check_same(plain, wanted, with_seed=rng is not None)
-        return _continued(plain, stored, place, found)
+        content = read(unsealed(found, place.where), place.where)
+        stored = parse(content.configuration, wanted.player)
+        others = {field: getattr(wanted, field) for field in _CHANGING}
+        check_same(content.configuration | others, wanted, with_seed=rng is not None)
+        turns = Stored(tracker_of(stored, is_stored=True), place, found)
+        # Calls after the snapshot may have changed it.
+        now = turns.look(lambda: turns.tracker.configuration)
+        changed = {field: getattr(now, field) for field in _CHANGING}
+        same = {field: getattr(wanted, field) for field in but}
+        check_same(content.configuration | changed | same, wanted, with_seed=rng is not None)
+        return turns
 
 
-def _continued(plain: dict[str, Any], stored: Configuration, place: Store, found: tuple[str, int]) -> Stored:
-    """Return calls on what a store holds; raise StoreError about bytes that another version laid out otherwise."""
-    tracker = _tracker_of(stored, Rows(place))
-    lay_out(tracker, plain)
-    return Stored(tracker, place, found)
+def check_no_shards(store: str | Store, name: str, durability: str, count: int | None = None) -> None:
+    """Refuse a join where the store holds one of this name in another number of shards; None: in any."""
+    if not isinstance(store, str) or not is_postgres(store):
+        return
+    places = [shard_name(name, 0)] + [name] * (count is not None)
+    for own in places:
+        place = open_store(store, own, durability=durability)
+        assert place is not None
+        with closed_on_failure(place):
+            found = place.snapshot()
+            place.close()
+            if found is None:
+                continue
+            options = read(unsealed(found, place.where), place.where).configuration["options"]
+            stored = int(options[SHARD].partition("/")[2]) if SHARD in options else None
+        if stored != count:
+            problem = f"the store holds a join with another value of shards ({stored}, not {count})"
+            raise Mismatch(f"{problem}: open it with the same arguments, or give another store or name")
 
 
-def _tracker_of(configuration: Configuration, items: Any = None) -> Tracker:
-    return _with_room(configuration, lambda: Tracker(configuration, items))
-
-
-def _with_room(configuration: Configuration, make: Callable[[], T]) -> T:
-    """Return what a function makes of a configuration; raise ValueError where the machine has no room for it."""
-    capacity, memory = configuration.capacity, configuration.memory
+def tracker_of(configuration: Configuration, *, is_stored: bool = False) -> Tracker:
+    """Return the machine of a configuration, before its first round."""
     try:
-        if max(capacity or 0, memory) > _TOO_MANY:
-            raise MemoryError
-        return make()
+        return {JOIN: Joined, SESSION: Tracker}[configuration.kind](configuration, is_stored=is_stored)
     except MemoryError:
-        wanted = f"a {configuration.kind} of capacity {capacity} that remembers memory={memory} rounds"
-        remedy = "give a smaller capacity or memory"
-        raise ValueError(f"{wanted} takes more memory than there is: {remedy}") from None
+        wanted = f"a {configuration.kind} of capacity {configuration.capacity}"
+        raise ValueError(f"{wanted} takes more memory than there is: give a smaller capacity") from None
 
 
 @contextmanager

@@ -106,7 +106,7 @@ class Books(NamedTuple):
     @property
     def sample(self) -> Sample:
         """The labels that were heard, as their sums."""
-        return sample_of(self.labels, self.strays)
+        return sample_of(self.labels)
 
 
 def books_of(tracker: Tracker) -> Books:
@@ -146,11 +146,9 @@ def _waiting(tracker: Tracker) -> float:
     )
 
 
-def sample_of(sums: np.ndarray | memoryview, strays: np.ndarray | tuple[()] = ()) -> Sample:
-    """Return the labels that were heard, as their sums; without squares where an earlier version kept others."""
+def sample_of(sums: np.ndarray | memoryview) -> Sample:
+    """Return the labels that were heard, as their sums."""
     weighted = sums[core.WEIGHTED] + sums[core.LOST]
-    if len(strays) and strays[LABELLED] and strays[MASS] != sums[core.WEIGHTS]:  # it added up w, not wb
-        return Sample(strays[MASS], weighted, 0.0, 0.0, 0.0)
     spread = max(0.0, sums[core.SPREAD])  # below 0 it is rounding
     return Sample(sums[core.WEIGHTS], weighted, sums[core.SQUARES], sums[core.CENTRE], spread)
 

@@ -22,9 +22,10 @@ from tarry.live.batches import Receipt, Receipts, Rounds
 from tarry.live.codec import Form, Schema, Unfit, load, read_id, read_json, read_number, written
 from tarry.live.configuration import JOIN, SESSION, plain_member
 from tarry.live.encoding import as_id, plain_id
-from tarry.live.label_join import Outcome, Ticket
+from tarry.live.label_join import Ticket
 from tarry.live.labels import UNSAID, as_json, check_label, plain_label
 from tarry.live.outbox import Row, row_numbers
+from tarry.live.rules import Outcome
 from tarry.live.session import Round, Takes, as_numbers
 from tarry.live.session import rounds_of as one_by_one
 from tarry.live.status import ALL, Estimate, Status, Waiting

@@ -13,7 +13,6 @@ from functools import cache
 from math import isfinite
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
-from zlib import crc32
 
 import numpy as np
 
@@ -23,15 +22,15 @@ from tarry.errors import Mismatch, StoreError
 from tarry.game.grants import check_grants
 from tarry.game.problem import check_capacity
 from tarry.kernel import Parameters
-from tarry.live.encoding import damaged
 from tarry.live.values import brief
 from tarry.tracking import Player
 
-FORMAT = 3  # of everything that is stored; ``upgraded`` brings what came before to it
+FORMAT = 1  # of everything that is stored
 SESSION, JOIN = "session", "join"
 # Options of a join: every one has LABELS; the others stand there only where they are in use.
 LABELS, WINDOW, MISSING, RELEASE, OUTBOX = "labels", "window", "missing", "release", "outbox"
-SHARDS, SHARD = "shards", "shard"  # how many a join has; and of such a shard, which one it is
+SHARD = "shard"  # of a shard of a join: which of how many it is, as "3/16"
+KEEP = "keep"  # how long entries of the journal stay beyond a snapshot
 CHANGING = ("capacity", "memory", WINDOW)  # of a join that lives
 _ROOMS = (domains, rates, learners, schedulers, tracking)  # whose members a player can be made of
 _ELSEWHERE = "own:"  # before the name of a member that is not of this package
@@ -57,9 +56,6 @@ class Configuration(NamedTuple):
     forgotten: int = 0
 
 
-_OPTIONAL = "forgotten"  # in the text only where it says something, so that earlier versions can read the others
-
-
 def settled(wanted: Configuration) -> Configuration:
     """Return a configuration in plain numbers; refuse a player that needs more than it is granted, or an end."""
     check_capacity(wanted.capacity)
@@ -79,12 +75,10 @@ def settled(wanted: Configuration) -> Configuration:
     return wanted._replace(capacity=capacity, memory=memory, preemption=bool(wanted.preemption))
 
 
-def encode(configuration: Configuration, layout: str = "") -> str:
-    """Return a configuration as JSON, with a description of how the state lies in its bytes."""
-    fields = _plain(configuration)["fields"] | {"format": FORMAT, "layout": layout}
-    if not configuration.forgotten:
-        del fields[_OPTIONAL]
-    return json.dumps(fields)
+def plain_configuration(configuration: Configuration) -> dict[str, Any]:
+    """Return a configuration as JSON has it."""
+    fields: dict[str, Any] = _plain(configuration)["fields"]
+    return fields
 
 
 def plain_member(member: Any) -> Any:
@@ -120,11 +114,11 @@ def members() -> dict[str, type]:
 
 def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -> None:
     """Refuse to continue what is stored as something else."""
-    now = json.loads(encode(wanted))
+    now = json.loads(json.dumps(plain_configuration(wanted)))
     if was["kind"] != now["kind"]:
         kinds = f"a {was['kind']} of this name, not a {now['kind']}"
         raise Mismatch(f"the store holds {kinds}: give another name or store")
-    for name in (name for name in Configuration._fields if name != _OPTIONAL):
+    for name in (name for name in Configuration._fields if name != "forgotten"):
         if was[name] != now[name] and (name != "seed" or with_seed):
             path, then, today = difference(was[name], now[name])
             said = f"value of {path}" if name == "options" else ".".join(filter(None, (name, path)))
@@ -137,18 +131,14 @@ def check_same(was: dict[str, Any], wanted: Configuration, *, with_seed: bool) -
             raise Mismatch(f"{problem}: open it with the same arguments{change}, or give another store or name")
 
 
-def parse(
-    stored: tuple[str, int], where: str, player: Player | None = None, own: Mapping[str, type] | None = None
-) -> tuple[dict[str, Any], Configuration]:
-    """Return what is stored, as plain values and built; ``player`` stands in for parts that names cannot build.
+def parse(plain: dict[str, Any], player: Player | None = None, own: Mapping[str, type] | None = None) -> Configuration:
+    """Return the configuration of plain values; ``player`` stands in for parts that names cannot build.
 
     ``own`` are the caller's members by name, beside Tarry's.
     """
-    plain = {_OPTIONAL: 0} | _checked(stored, where)
-    if plain.get("format") != FORMAT or plain.keys() != {*Configuration._fields, "format", "layout"}:
-        raise other_version(plain)
-    known = {LABELS, WINDOW, MISSING, RELEASE, OUTBOX, SHARDS, SHARD}
-    if plain["kind"] == JOIN and not {LABELS} <= plain["options"].keys() <= known:
+    known = {LABELS, WINDOW, MISSING, RELEASE, OUTBOX, SHARD, KEEP}
+    is_join = plain.get("kind") == JOIN
+    if plain.keys() != {*Configuration._fields} or (is_join and not {LABELS} <= plain["options"].keys() <= known):
         raise other_version(plain)
     try:
         built = _built(plain["player"], own or {})
@@ -158,8 +148,7 @@ def parse(
         built = player
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise other_version(plain) from error
-    fields = {name: plain[name] for name in Configuration._fields} | {"player": built if player is None else player}
-    return plain, Configuration(**fields)
+    return Configuration(**plain | {"player": built if player is None else player})
 
 
 def other_version(plain: dict[str, Any]) -> StoreError:
@@ -186,9 +175,7 @@ def _built(plain: Any, own: Mapping[str, type] = MappingProxyType({})) -> Any:
     fields = {n: _built(value, own) for n, value in plain["fields"].items()}
     for n, parameter in kind._parameters.items():
         hint = parameter.annotation
-        kept, *checks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-        if kept is bool and fields[n] in (0, 1):
-            fields[n] = bool(fields[n])  # the first format held numbers
+        _, *checks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
         for check in checks:
             check(fields[n], n)
     made = kind.make(*fields.values())
@@ -236,41 +223,6 @@ def _check_fields(made: Any) -> None:
 
 def _array(plain: dict[str, Any]) -> np.ndarray:
     return np.frombuffer(b64decode(plain["data"]), np.dtype(plain["array"])).reshape(plain["shape"])
-
-
-def upgraded(stored: tuple[str, int], where: str) -> tuple[str, int]:
-    """Return a configuration of an earlier format in this one, and its checksum; raise StoreError if it is damaged.
-
-    The first format named members by module and class.
-    """
-    plain = _checked(stored, where)
-    player = _renamed(plain["player"]) if plain["format"] == 1 else plain["player"]
-    text = json.dumps(plain | {"player": player, "format": FORMAT})
-    return text, crc32(text.encode())
-
-
-def _checked(stored: tuple[str, int], where: str) -> dict[str, Any]:
-    text, checksum = stored
-    if not isinstance(text, str) or crc32(text.encode()) != checksum:
-        raise damaged(where, "tarry_sessions")
-    plain: dict[str, Any] = json.loads(text)
-    return plain
-
-
-def _renamed(plain: Any) -> Any:
-    if not isinstance(plain, dict):
-        return plain
-    if "function" in plain:
-        return {"function": plain["function"].rpartition(":")[2]}
-    if "type" not in plain:
-        return plain
-    module, _, name = plain["type"].rpartition(":")
-    is_ours = module.startswith("tarry.")
-    if module.startswith("tarry.players."):
-        name = Player.__name__
-    elif not (is_ours and name in members()):
-        name = f"{_ELSEWHERE}{name}"
-    return {"type": name, "fields": {n: _renamed(value) for n, value in plain["fields"].items()}}
 
 
 def difference(was: Any, now: Any) -> tuple[str, str, str]:

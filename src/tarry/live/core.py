@@ -1,7 +1,7 @@
 """The core of everything live: who of rounds 1, 2, … holds a slot, and what feedback weighs when it comes.
 
 ``Slots`` is arrays and compiled steps: no ids, no locks, no stores. It can be copied and pickled, so that an adapter
-can keep one inside a model, and its arrays lie in one buffer, so that a store can keep them as bytes.
+can keep one inside a model.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tarry.game.grants import check_sizes, setting_of
 from tarry.game.rounds import COUNTED, NO_SLOT, acknowledge, begin, deliver, forfeit, no_slot, no_weight, take_out
 from tarry.kernel.blame import outside_array
 from tarry.kernel.compile import entry
+from tarry.kernel.views import leaves
 from tarry.kernel.words import handle
-from tarry.live.buffers import describe, lay_out
 from tarry.outcomes import FATES, Answer, Fate, Weights
 from tarry.schedulers.base import UNLIMITED, held
 from tarry.tracking.player import (
@@ -42,10 +42,10 @@ from tarry.tracking.tally import (
     as_size,
     check_balance,
     weights_by_size,
-    without_news,
 )
 
 FIRST_SLOTS = 64  # of a set without a limit, which doubles when it is full
+FIRST_ROOM = 4096  # of one with a limit, likewise: a capacity takes memory only as far as it is used
 CHECKED = 4096  # rounds between two checks of the weights' balance: often enough, and not seen in the speed
 MALFORMED = -1.0  # no weight is negative
 LARGEST = 1e100  # of feedback and labels: far from where weighted sums and their squares could overflow
@@ -146,6 +146,10 @@ def book_label(sums: Any, weight: float, label: Any, strays: Any = (), size: flo
         sums[SPREAD] += squared * away * (each - sums[CENTRE])
 
 
+def _view(array: Any) -> memoryview:
+    return memoryview(array)
+
+
 class Held(NamedTuple):
     """All arrays: the player's state, the counts by the names above, and the sums of an estimate.
 
@@ -163,8 +167,7 @@ class Slots:
     """The slots of a player that was checked before.
 
     ``counts``, ``sums``, ``due``, ``marks``, ``table`` (the counts of the tracking set), ``strays``, ``sized`` and
-    ``moments`` are views of the buffer.
-    ``is_former`` slots lie as in stores that know neither sizes nor how far sums stray.
+    ``moments`` are views of the arrays.
     ``is_midway`` is set by every step; whoever keeps books beside the slots sets it back when they agree again.
     """
 
@@ -179,37 +182,34 @@ class Slots:
         timed: bool = False,
     ) -> None:
         self.player, self.capacity, self.seed = player, capacity, seed
-        self.is_former, self._is_timed = False, timed
+        self._is_timed = timed
         self._setting = setting_of(player, capacity, information, certify=certify)
-        self.clear(capacity or FIRST_SLOTS)
+        if capacity is None:
+            slots = FIRST_SLOTS
+        else:
+            slots = min(capacity, FIRST_ROOM) if player.scheduler.grows else capacity
+        self.clear(slots)
 
     def clear(self, slots: int) -> None:
         """Go back to before the first round, with room for this many."""
-        play = self._shaped(fresh_state(self.player, slots, self._setting.capacity))
+        play = fresh_state(self.player, slots, self._setting.capacity)
         held = Held(play, np.zeros(ANSWERS + _WORDS, np.int64), np.zeros(NAIVE + 1))
         if self._is_timed:
             held = held._replace(due=np.zeros(slots, np.int64), marks=np.zeros(ACKED + 1, np.int64))
         self._place(held)
 
-    def lay_out_as_before(self) -> None:
-        """Go back to before the first round, in the layout of stores that know neither sizes nor how far sums stray."""
-        self.is_former = True
-        self.clear(self.size)
-
-    def _shaped(self, play: State) -> State:
-        return play._replace(tally=without_news(play.tally)) if self.is_former else play
-
     def _place(self, held: Held) -> None:
-        """Lay the arrays out in one buffer."""
-        self.buffer, self._held = lay_out(held)
+        """Work on these arrays from now on."""
+        self._held = held
         self.state: State = self._held.play
         # Memory views are cheaper than arrays to read and add to, one number at a time.
-        self.counts, self.sums = memoryview(self._held.counts), memoryview(self._held.sums)
-        self.due, self.marks = memoryview(self._held.due), memoryview(self._held.marks)
-        self.table, self.strays = memoryview(self.state.table.counts), memoryview(self.state.tally.strays)
-        self.sized, self._released = memoryview(self.state.tally.sized), memoryview(self.state.table.released)
-        self.moments, self._fates = memoryview(self.state.tally.sums), memoryview(self.state.tally.fates)
+        self.counts, self.sums = _view(self._held.counts), _view(self._held.sums)
+        self.due, self.marks = _view(self._held.due), _view(self._held.marks)
+        self.table, self.strays = _view(self.state.table.counts), _view(self.state.tally.strays)
+        self.sized, self._released = _view(self.state.tally.sized), _view(self.state.table.released)
+        self.moments, self._fates = _view(self.state.tally.sums), _view(self.state.tally.fates)
         self.is_midway = False
+        self._room = self.size
         self._box: Any = None  # made again, since the arrays have moved
         self._steps: dict[Any, Any] = {}
 
@@ -228,8 +228,6 @@ class Slots:
 
         A bad one is called ``name``.
         """
-        if self.is_former:
-            raise NotGranted("what is stored here was made by a version without sizes: leave size out, or begin anew")
         check_sizes(self.player)
         if self._setting.backlog == COUNTED:
             raise NotGranted(
@@ -246,10 +244,8 @@ class Slots:
         t = self.counts[ROUNDS] + 1
         if t % CHECKED == 0:
             check_balance(self.state.tally, held(self.player.scheduler, self.state.scheduler), t - 1)
-        if self.capacity is None and self.table[TRACKED] >= self.size:
-            play = grow_state(self.player, self.state, 2 * self.size, self._setting.capacity)
-            due = np.resize(self._held.due, 2 * self._held.due.size)
-            self._place(self._held._replace(play=self._shaped(play), due=due))
+        if self.table[TRACKED] >= self._room and self._room != self.capacity:
+            self._grow(2 * self._room if self.capacity is None else min(2 * self._room, self.capacity))
         step = self._steps.get(open_round) or self._compiled(open_round, 1, -1, 1.0)
         self.is_midway = True
         slot: int
@@ -261,6 +257,13 @@ class Slots:
             raise no_slot(self.player.scheduler)
         self.counts[ROUNDS] = t
         return slot
+
+    def _grow(self, slots: int) -> None:
+        """Make room for more tracked rounds."""
+        play = grow_state(self.player, self.state, slots, self._setting.capacity)
+        due = np.zeros(slots, np.int64) if self._is_timed else _NOTHING
+        due[: self._held.due.size] = self._held.due
+        self._place(self._held._replace(play=play, due=due))
 
     def answer(self, s: int, feedback: np.ndarray = _SOME_FEEDBACK) -> float:
         """Hand over the feedback of round s; return its weight, 0 if it is not tracked, or MALFORMED."""
@@ -295,12 +298,12 @@ class Slots:
             with np.errstate(over="ignore"):  # the keyed generator wraps around by design
                 while play.table.counts[TRACKED] > capacity:
                     lost.append(take_out(self.player, play, draws))
-            play = resettle_state(self.player, play, capacity, limit)
+            play = resettle_state(self.player, play, min(capacity, self.size), limit)
         else:
-            play = grow_state(self.player, play, max(self.size, capacity or 0), limit)
+            play = grow_state(self.player, play, self.size, limit)
         ends = {0: 0} | dict(zip(self.state.table.rounds.tolist(), self._held.due.tolist(), strict=False))
         due = np.array([ends[s] for s in play.table.rounds.tolist()], np.int64) if self._is_timed else self._held.due
-        self._place(self._held._replace(play=self._shaped(play), due=due))
+        self._place(self._held._replace(play=play, due=due))
         self.capacity, self._setting = capacity, self._setting._replace(capacity=limit)
         self.is_midway = True
         return lost
@@ -399,9 +402,9 @@ class Slots:
         return self.table[TRACKED]
 
     @property
-    def layout(self) -> str:
-        """How the arrays lie in the buffer, as text."""
-        return describe(self._held)
+    def arrays(self) -> list[np.ndarray]:
+        """Everything that is kept, in its order."""
+        return leaves(self._held)
 
     def fates(self) -> dict[str, int]:
         """Return the rounds by fate; they sum to the rounds begun."""
@@ -426,6 +429,5 @@ class Slots:
     def __setstate__(self, kept: dict[str, Any]) -> None:
         for name in _KEPT:  # one by one: faster than a dictionary ever after
             setattr(self, name, kept[name])
-        self.is_former = not kept["_held"].play.tally.strays.size
         self._is_timed = kept["_held"].marks.size > 0
         self._place(kept["_held"])

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from functools import partial
 from math import isfinite
-from typing import Any, NamedTuple, Self, cast
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from tarry.checks import as_choice, as_int
-from tarry.errors import Missing, StoreError
+from tarry.errors import Missing
 from tarry.live import batches, outbox
-from tarry.live.base import Found, StoredObject, make_or_open
-from tarry.live.configuration import JOIN, LABELS, MISSING, OUTBOX, RELEASE, SHARD, SHARDS, WINDOW
-from tarry.live.copies import Copy
-from tarry.live.encoding import Unreadable, as_id
-from tarry.live.labels import FIRST, RULES, UNSAID, as_gathered, as_missing, check_label
+from tarry.live.base import StoredObject, make_or_open
+from tarry.live.configuration import JOIN, WINDOW
+from tarry.live.encoding import as_id
+from tarry.live.labels import UNSAID, as_gathered, as_missing, check_label
 from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
-from tarry.live.outbox import Row, new_row
+from tarry.live.outbox import Row
+from tarry.live.rules import Joined, Outcome
 from tarry.live.status import ALL, Estimate, estimate_now
-from tarry.live.stores import MAIN, POWER, Store
-from tarry.live.transactions import Turns
+from tarry.live.stores import MAIN, POWER, Store, open_store, shard_name
+from tarry.live.turns import Turns
 from tarry.live.weighing import Weighing
 from tarry.live.windows import Clock, configuration_of, moment_of
-from tarry.outcomes import Answer
-from tarry.times import AT_END_OF_WINDOW, PER_SECOND, Micros, as_length, as_moment
+from tarry.times import PER_SECOND, Micros, as_length, as_moment
 
-_NOTHING = np.zeros(1)
 _WEIGHING = Weighing()
 
 
@@ -45,22 +40,6 @@ class Ticket(NamedTuple):
 
 
 new_ticket = partial(tuple.__new__, Ticket)  # the first three fields of an item, without a Python call
-
-
-_Told = tuple[Answer, Row | None]
-
-
-class Outcome(NamedTuple):
-    """What a call has made of a decision: its fate after it, the row that came out, if one did, and the answer.
-
-    The answer is the call's own: of a label that comes again DUPLICATE, where the fate is still USED; PENDING where a
-    label is kept until the row comes out; OUTSIDE of one that comes after the decision's window.
-    """
-
-    id: Hashable
-    fate: Answer
-    row: Row | None
-    answer: Answer
 
 
 class LabelJoin(StoredObject):
@@ -84,6 +63,8 @@ class LabelJoin(StoredObject):
     ``shards=16`` makes sixteen joins of it, each with its part of the capacity, a lock and rows of its own, in
     PostgreSQL or in memory. The id of a decision names its shard, so every decision needs one.
 
+    ``keep="30d"`` (or ``"all"``) keeps what :meth:`journal` tells so long, in a store.
+
     >>> join = LabelJoin(capacity=64, rng=1)
     >>> ticket = join.decide({"age": 41})
     >>> join.label(ticket.id, 1)
@@ -91,6 +72,7 @@ class LabelJoin(StoredObject):
     """
 
     _kind = JOIN
+    _tracker: Joined
 
     def __init__(
         self,
@@ -109,50 +91,52 @@ class LabelJoin(StoredObject):
         durability: str = POWER,
         rng: Any = None,
         memory: int = 1_000_000,
+        keep: str | None = None,
         shards: int = 1,
     ) -> None:
         rules = {"scheduler": scheduler, "information": information, "preemption": preemption, "memory": memory}
+        rules |= {"keep": keep}
         windows = {"window": window, "missing": missing, "release": release}
         wanted = configuration_of(capacity, labels=labels, outbox=outbox, **rules, **windows)
         self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
 
-    @classmethod
-    def _in_shards(cls) -> type[Self]:
-        from tarry.live.shards import ShardedJoin  # which is made of joins
+    def __new__(cls, *arguments: Any, shards: int = 1, **rules: Any) -> Any:
+        """Return a join to be made; with shards, a router over several."""
+        if shards == 1:
+            return object.__new__(cls)
+        from tarry.live.sharded import ShardedJoin  # which is made of joins
 
-        if not (cls is LabelJoin or issubclass(cls, ShardedJoin)):
-            raise TypeError(f"a join with shards is no {cls.__name__}: call LabelJoin, or derive it from ShardedJoin")
-        return cast(type[Self], ShardedJoin)
-
-    @classmethod
-    def _continue(cls, found: Found) -> Self:
-        if SHARD in found.configuration.options:
-            found.place.close()
-            whole = found.name.rpartition("#")[0]
-            raise Missing(f"{found.name!r} is one of the shards of a join: open {whole!r}")
-        if SHARDS in found.configuration.options:
-            return cls._in_shards()._continue(found)
-        return super()._continue(found)
+        return ShardedJoin.make(*arguments, shards=shards, **rules)
 
     @classmethod
-    def _imported(cls, copies: Sequence[Copy], *where: Any) -> Self:
-        if len(copies) > 1:
-            return cls._in_shards()._imported(copies, *where)
-        if {SHARD, SHARDS} & json.loads(copies[0].configuration).get("options", {}).keys():
-            raise StoreError("this is not all of a join with shards; nothing was changed: export it again")
-        return super()._imported(copies, *where)
+    def open(cls, store: str | Store, *, name: str = MAIN, **how: Any) -> Any:
+        """Continue what is in a store; where parts of it are not Tarry's own, pass the same player, or their classes.
+
+        ``members`` are classes by name, which fields are put into as they were stored; ``durability`` is as in the
+        constructor.
+        """
+        try:
+            return super().open(store, name=name, **how)
+        except Missing:
+            if not isinstance(store, str) or shard_name(name, 0) not in _names_in(store):
+                raise
+        from tarry.live.sharded import ShardedJoin
+
+        return ShardedJoin.open(store, name=name, **how)
+
+    @classmethod
+    def _open_alone(cls, store: str | Store, **how: Any) -> LabelJoin:
+        return super().open(store, **how)
 
     def _take(self, turns: Turns) -> None:
         self._clock = Clock()
         super()._take(turns)
 
     def _look_up(self) -> None:
-        options = self._tracker.configuration.options
-        self._labels, self._missing = options[LABELS], options.get(MISSING)
-        self._window = self._tracker.window
-        # Labels are kept with their decision until its row comes out; else the first one gives the row.
-        self._gathers = self._labels != FIRST or options.get(RELEASE) == AT_END_OF_WINDOW
-        self._has_outbox = OUTBOX in options
+        tracker = self._tracker
+        self._rule, self._gathers, self._window = tracker.rule, tracker.gathers, tracker.window
+        # What is kept is put as others will read it, before anything is changed.
+        self._packs, self._keeps = tracker.trail is not None, tracker.gathers or tracker.has_outbox
 
     def decide(
         self,
@@ -169,13 +153,18 @@ class LabelJoin(StoredObject):
         positive number, for VarOpt alone; a decision without one counts 1. ``at`` is when the decision was made, the
         beginning of its window (now, if it is not said): seconds, a datetime, or a text in ISO 8601.
         """
-        work = self._tracker.open if size is None else partial(self._tracker.open, size=size)
+        tracker = self._tracker
+        if self._packs and features is not None:
+            features = tracker.pack(features)
         if self._window or at is not None:
-            ticket = new_ticket(self._turns.change(work, id, delay, features, self._moment(at))[:3])
+            item = self._turns.change(tracker.open, id, delay, features, self._moment(at), size)
             if not self._clock.is_said:
                 self._clock.note(at)
-            return ticket
-        return new_ticket(self._turns.change(work, id, delay, features)[:3])
+        elif size is None:
+            item = self._turns.change(tracker.open, id, delay, features)
+        else:
+            item = self._turns.change(tracker.open, id, delay, features, None, size)
+        return new_ticket(item[:3])
 
     def _moment(self, at: Any, name: str = "at") -> int:
         """Return the moment of an event in a join with windows; refuse one elsewhere."""
@@ -200,17 +189,13 @@ class LabelJoin(StoredObject):
         """
         rows, names = batches.decisions_of(features, ids)
         waits = [None] * len(rows) if delays is None else batches.as_list(delays, "delays")
-        try:
-            listed = None if sizes is None else batches.as_list(sizes, "sizes")
-            moments = self._moments(at, len(rows)) if self._window or at is not None else None
-            work = partial(self._tracker.open_many, sizes=listed, moments=moments)
-            opened = self._turns.change(work, names, waits, rows)
-        except ValueError:
-            check_features(rows, self._tracker.items.pack)  # which names the row, if that was it
-            raise
+        listed = None if sizes is None else batches.as_list(sizes, "sizes")
+        moments = self._moments(at, len(rows)) if self._window or at is not None else None
+        packed = check_features(rows, self._tracker.pack) if self._packs else rows
+        opened = self._turns.change(self._tracker.open_many, names, waits, packed, listed, moments)
         if opened and self._window:
             self._clock.note(at)
-        return [new_ticket(one[:3]) for one in opened]
+        return [new_ticket(item[:3]) for item in opened]
 
     def _moments(self, at: Any, count: int) -> list[int]:
         """Return a moment for each of several events, from one for all of them or a list."""
@@ -230,13 +215,12 @@ class LabelJoin(StoredObject):
         that is not finite is refused, and where labels are added up, whatever is no number.
         """
         kind = type(label)
-        if self._gathers or self._has_outbox or (kind is not int and (kind is not float or not isfinite(label))):
+        if self._keeps or (kind is not int and (kind is not float or not isfinite(label))):
             label = self._checked(id, label)
         key = None if key is None else as_id(key)
-        work: Callable[..., _Told] = self._gather if self._gathers else self._end
         if self._window or at is not None:
-            return self._turns.change(self._label_at, id, label, key, self._moment(at))[1]
-        return self._turns.change(work, id, label, key)[1]
+            return self._turns.change(self._tracker.label, id, label, key, self._moment(at))[1]
+        return self._turns.change(self._tracker.label, id, label, key)[1]
 
     def label_many(
         self, ids: Any, labels: Iterable[Any] | None = None, *, keys: Iterable[Any] | None = None, at: Any = None
@@ -249,36 +233,15 @@ class LabelJoin(StoredObject):
         """
         names, values, marks, at = batches.labels_of(ids, labels, keys, at)
         checked = [self._checked(*pair) for pair in zip(names, values, strict=True)]
-        if not self._window and at is None:
-            work = self._gather if self._gathers else self._end
-            return self._turns.change(self._each, work, names, zip(checked, marks, strict=True))
-        given = zip(checked, marks, self._moments(at, len(names)), strict=True)
-        return self._turns.change(self._each, self._label_at, names, given)
-
-    def _each(
-        self, step: Callable[..., _Told], names: list[Hashable], given: Iterable[tuple[Any, ...]]
-    ) -> list[Outcome]:
-        told = [step(id, *rest) for id, rest in zip(names, given, strict=True)]
-        # The fates are those when all of it is done.
-        return [Outcome(id, self._tracker.fate(id), row, answer) for id, (answer, row) in zip(names, told, strict=True)]
+        moments = self._moments(at, len(names)) if self._window or at is not None else None
+        return self._turns.change(self._tracker.label_many, names, checked, marks, moments)
 
     def _checked(self, id: Hashable, label: Any) -> Any:
         """Return a label that can be used, or kept with others, before anything is changed."""
-        if self._gathers or self._has_outbox:
-            return as_gathered(id, label, self._labels, self._tracker.items.pack_label)
+        if self._keeps:
+            return as_gathered(id, label, self._rule, self._tracker.pack_label)
         check_label(id, label)
         return label
-
-    def _label_at(self, id: Hashable, label: Any, key: Hashable, moment: int) -> _Told:
-        self._tracker.slots.note(moment)
-        if self._gathers:
-            return self._gather(id, label, key, moment)
-        if self._tracker.refuse_outside(id, moment):
-            return Answer.OUTSIDE, None
-        return self._end(id, label)
-
-    def _gather(self, id: Hashable, label: Any, key: Hashable, moment: int | None = None) -> _Told:
-        return self._tracker.gather(id, label, key, several=self._labels != FIRST, moment=moment), None
 
     def finish(self, id: Hashable, missing: Any = UNSAID) -> Row | None:
         """End the window of a decision now; return its row, with the labels gathered.
@@ -294,38 +257,14 @@ class LabelJoin(StoredObject):
             raise ValueError("this join ends a decision with its first label: call label(id, …), or expire(id)")
         names = batches.as_ids(ids)
         if missing is UNSAID and self._window:
-            missing = self._missing
-        pack = self._tracker.items.pack_label  # an outbox keeps it
-        instead = [(as_missing(id, missing, self._labels, pack),) for id in names]
-        return self._turns.change(self._each, self._finish, names, instead)
-
-    def _finish(self, id: Hashable, label: Any) -> _Told:
-        t = self._tracker.find(id)
-        waiting = None if t is None else self._tracker.item(t)
-        if waiting is not None and waiting.gathered:
-            label = RULES[self._labels](waiting.gathered)
-        return self._end(id, label)
-
-    def _end(self, id: Hashable, label: Any, _: Any = None, *, ended: bool = False, features: Any = UNSAID) -> _Told:
-        tracker = self._tracker
-        (status, weight), item = tracker.answer(id, _NOTHING, label, ended=ended)
-        if status is not Answer.USED or item is None:
-            return status, None
-        if features is UNSAID:
-            features = tracker.items.unpack(item.payload)
-        row = new_row((features, label, weight, item.id, *tracker.slots.place_of(weight)))
-        if self._has_outbox:
-            outbox.keep(tracker, row, item)
-        return status, row
+            missing = self._tracker.missing
+        for id in names[:1]:  # which a refusal speaks of
+            missing = as_missing(id, missing, self._rule, self._tracker.pack_label)  # an outbox keeps it
+        return self._turns.change(self._tracker.finish_many, names, missing)
 
     def due(self, now: Any = None) -> list[Hashable]:
         """Return the ids of tracked decisions whose windows have ended, in that order; :meth:`advance` ends them."""
-        return self._turns.look(self._due, self._moment(now, "now"))
-
-    def _due(self, moment: int) -> list[Hashable]:
-        tracker = self._tracker
-        # Of a row that cannot be read the number stands for the id.
-        return [t if (id := tracker.id_of(t)) is None else id for t in tracker.slots.ended(moment)]
+        return self._turns.look(self._tracker.due, self._moment(now, "now"))
 
     def next_due(self) -> float | None:
         """Return when the next window of a tracked decision ends, in seconds: the moment of a timer. None: never."""
@@ -344,24 +283,7 @@ class LabelJoin(StoredObject):
         on, for :meth:`due` and for one that can.
         """
         most = None if limit is None else as_int(limit, "limit")
-        return self._turns.change(self._advance, self._moment(now, "now"), most)
-
-    def _advance(self, moment: int, limit: int | None = None, *_: Any) -> list[Row]:
-        tracker = self._tracker
-        rows: list[Row | None] = []
-        self._tracker.slots.note(moment)
-        for t in tracker.slots.ended(moment):
-            if len(rows) == limit:
-                break
-            try:
-                item = tracker.item(t)
-                assert item is not None  # a tracked round is always kept
-                features = tracker.items.unpack(item.payload)
-            except Unreadable:  # by this process: that must not keep the others waiting
-                continue
-            label = RULES[self._labels](item.gathered) if item.gathered else self._missing
-            rows.append(self._end(item.id, label, ended=True, features=features)[1])
-        return [row for row in rows if row is not None]
+        return self._turns.change(self._tracker.advance, self._moment(now, "now"), most)
 
     def rows(self, after: int | Iterable[int] | None = None, limit: int | None = None) -> list[Row]:
         """Return the rows given out and not acknowledged, by number: those after a number, and at most ``limit``.
@@ -373,19 +295,20 @@ class LabelJoin(StoredObject):
         self._check_outbox()
         most = None if limit is None else as_int(limit, "limit")
         first = max(outbox.row_numbers(after, "after"), default=None)
-        return self._turns.look(outbox.rows_after, self._tracker, first, most)
+        return self._turns.look(self._tracker.rows, first, most)
+
+    def rebalance(self) -> list[Hashable]:
+        """Divide the capacity among shards by their loads, where a join has shards; return the ids that lost slots."""
+        raise ValueError("this join has no shards to divide its capacity among: make another with shards")
 
     def ack(self, number: int | Iterable[int]) -> int:
-        """Let go of all rows up to a number, the largest of several; return how many are left.
-
-        In a join with shards, of all rows up to a number that are of its shard, for each of the numbers.
-        """
+        """Let go of all rows up to a number, the largest of several; return how many are left."""
         self._check_outbox()
         last = max(outbox.row_numbers(number, "number"), default=0)
-        return self._turns.change(outbox.acknowledge, self._tracker, last)
+        return self._turns.change(self._tracker.acknowledge, last)
 
     def _check_outbox(self) -> None:
-        if not self._has_outbox:
+        if not self._tracker.has_outbox:
             raise ValueError("this join keeps no rows once they are given out: make it with outbox=True (--outbox)")
 
     def steps(self, row: Row) -> list[float]:
@@ -420,17 +343,17 @@ class LabelJoin(StoredObject):
         (2, 4.0)
         """
         given = {"capacity": capacity, "memory": memory}
-        changes = {name: value for name, value in given.items() if value is not UNSAID}
-        options = {} if window is UNSAID else {WINDOW: as_length(window, WINDOW) / PER_SECOND}
-        if options and not self._window:
-            raise ValueError("this join has no window, and cannot get one while it lives: make another with a window")
-        if not changes and not options:
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not UNSAID}
+        if window is not UNSAID:
+            changes[WINDOW] = as_length(window, WINDOW) / PER_SECOND
+            if not self._window:
+                problem = "this join has no window, and cannot get one while it lives"
+                raise ValueError(f"{problem}: make another with a window")
+        if not changes:
             raise ValueError(f"say what is to change: {', '.join(f'{name}=…' for name in (*given, WINDOW))}")
-        return self._reconfigure(options, **changes)
-
-    def rebalance(self) -> list[Hashable]:
-        """Divide the capacity among shards by their loads, where a join has shards; return the ids that lost slots."""
-        raise ValueError("this join has no shards to divide its capacity among: make another with shards")
+        released: list[Hashable] = self._turns.change(self._tracker.reconfigure, changes)
+        self._look_up()
+        return released
 
     def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0, among: str = ALL) -> Estimate:
         """Return the mean label of all decisions so far, with confidence intervals, and the naive mean beside it.
@@ -470,9 +393,9 @@ class LabelJoin(StoredObject):
                 "stream with a window or labels='first', or call decide, label and finish"
             )
         as_choice(at_end, "at_end", AT_END)
-        missing = self._missing if self._window else None
+        missing = self._tracker.missing if self._window else None
         log = read_log(frame, decided_at, labelled_at, label, at_end, id, timed=self._window > 0, missing=missing)
-        check_features(log.features, self._tracker.items.pack)
+        check_features(log.features, self._tracker.pack)
         sizes: list[Any] = [None] * len(log.ids) if size is None else batches.column(frame, size)
         for i, one in enumerate(sizes if size is not None else ()):
             self._tracker.slots.as_size(one, f"row {i}: size")
@@ -486,9 +409,8 @@ class LabelJoin(StoredObject):
             if at is not None:
                 yield from self._ended(ends, at - 1)  # a label may come in the last moment of its window
             if is_label:
-                # Without a window labels do not gather here.
-                step: Callable[..., _Told] = self._end if at is None else self._label_at
-                row = self._turns.change(step, ids[i], self._checked(ids.pop(i), log.labels[i]), None, at)[1]
+                checked = self._checked(ids[i], log.labels[i])
+                row = self._turns.change(self._tracker.label, ids.pop(i), checked, None, at)[1]
                 if row is not None:
                     yield row
             else:
@@ -503,4 +425,15 @@ class LabelJoin(StoredObject):
         if ends and ends[0] <= moment:
             while ends and ends[0] <= moment:
                 ends.popleft()
-            yield from self._turns.change(self._advance, moment)
+            yield from self._turns.change(self._tracker.advance, moment)
+
+
+def _names_in(store: str) -> dict[str, str]:
+    """Return the names in a store, those of shards among them."""
+    place = open_store(store, must_exist=True)
+    if place is None:
+        return {}
+    try:
+        return place.names()
+    finally:
+        place.close()

@@ -14,15 +14,15 @@ from tarry.live import batches
 from tarry.live.core import LARGEST
 from tarry.live.values import brief, has_marks, text_of
 
-FIRST, SUM = "first", "sum"
+FIRST, SUM, ALL = "first", "sum", "all"
 # What the labels that have gathered come to.
 RULES: dict[str, Callable[[tuple[Any, ...]], Any]] = {
     FIRST: lambda y: y[0],
     "last": lambda y: y[-1],
     SUM: sum,
-    "all": list,
+    ALL: list,
 }
-_NONE: dict[str, Callable[[], Any]] = {SUM: int, "all": list}  # what none of them come to; of others there is none
+_NONE: dict[str, Callable[[], Any]] = {SUM: int, ALL: list}  # what none of them come to; of others there is none
 UNSAID: Any = object()
 _DEEP = 20  # levels that are looked into: a list may contain itself
 
@@ -57,8 +57,8 @@ def check_label(id: Hashable, label: Any) -> None:
 def as_gathered(id: Hashable, label: Any, rule: str, pack: Callable[[Any, str], Any]) -> Any:
     """Return a label that can be kept with the others, packed: of NumPy's numbers the same as Python's."""
     what = f"the label of {id!r}"
-    if isinstance(label, (list, tuple, dict)):
-        label = pack(label, what)  # which says where in it something is wrong
+    is_whole = not isinstance(label, (list, tuple, dict))
+    packed = None if is_whole else pack(label, what)  # which says where in it something is wrong
     check_label(id, label)
     plain = plain_label(label)
     if rule == SUM and not (isinstance(plain, (int, float)) and abs(plain) < LARGEST):
@@ -66,7 +66,7 @@ def as_gathered(id: Hashable, label: Any, rule: str, pack: Callable[[Any, str], 
             f"this join adds labels up, so each must be a finite number below 1e100 in size, and that of {id!r} "
             f"is {brief(label)}: nothing was changed"
         )
-    return plain if isinstance(plain, (list, tuple, dict)) else pack(plain, what)
+    return pack(plain, what) if is_whole else packed
 
 
 def as_missing(id: Hashable, missing: Any, rule: str, pack: Callable[[Any, str], Any]) -> Any:

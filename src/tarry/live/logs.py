@@ -104,10 +104,12 @@ def _is_same(label: Any, missing: Any) -> bool:
     return not isinstance(label, np.ndarray) and bool(plain_label(label) == missing)
 
 
-def check_features(features: list[Any], pack: Callable[[Any], Any]) -> None:
-    """Refuse features that cannot be packed for their store, naming the row."""
+def check_features(features: list[Any], pack: Callable[[Any], Any]) -> list[Any]:
+    """Return features packed for their store; refuse those that cannot be, naming the row."""
+    packed = []
     for i, given in enumerate(features):
         try:
-            pack(given)
+            packed.append(pack(given))
         except ValueError as error:
             raise ValueError(f"row {i}: {error}") from error
+    return packed

@@ -20,7 +20,6 @@ from tarry.live.batches import Receipt, Receipts, Rounds
 from tarry.live.configuration import SESSION, Configuration
 from tarry.live.core import LARGEST
 from tarry.live.stores import MAIN, POWER, Store
-from tarry.live.tracker import UNLABELLED
 from tarry.outcomes import Answer
 from tarry.tracking import Player, as_player
 
@@ -172,8 +171,7 @@ class Session(StoredObject):
         and the answer is LATE without a play. ``delay`` is required in the clairvoyant model and refused elsewhere.
         ``size``, for VarOpt alone, is what the round counts for, such as a bound on its gradient; 1 unless given.
         """
-        work = self._tracker.open if size is None else partial(self._tracker.open, size=size)
-        item = self._turns.change(work, id, delay, None)
+        item = self._turns.change(self._tracker.open, id, delay, None, None, size)
         return _new_round((item.id, item.play, item.tracked, item.released, item.answer))
 
     def ask_many(
@@ -188,8 +186,7 @@ class Session(StoredObject):
         names = batches.as_names(rounds, ids)
         waits = [None] * len(names) if delays is None else batches.as_list(delays, "delays")
         listed = None if sizes is None else batches.as_list(sizes, "sizes")
-        work = partial(self._tracker.open_many, sizes=listed)
-        opened = self._turns.change(work, names, waits, [None] * len(names))
+        opened = self._turns.change(self._tracker.open_many, names, waits, [None] * len(names), listed)
         k = self.player.learner.dimension
         nowhere = np.full(k, np.nan)
         return Rounds(
@@ -214,7 +211,7 @@ class Session(StoredObject):
     ) -> Receipt:
         """Hand over the feedback of a round; its status and weight."""
         feedback = self.takes.one(unnamed, gradient, value)
-        return self._turns.change(self._tracker.answer, id, feedback, UNLABELLED)[0]
+        return self._turns.change(self._tracker.answer, id, feedback)
 
     def tell_many(
         self, ids: Any, *unnamed: Never, gradients: ArrayLike | None = None, values: ArrayLike | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from collections.abc import Hashable
 from copy import deepcopy
@@ -12,15 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry._version import __version__
-from tarry.checks import as_choice, as_int, as_level, as_range
-from tarry.learners import Idle
+from tarry.checks import as_choice, as_level, as_range
 from tarry.live import core
 from tarry.live.books import Books, books_of
-from tarry.live.buffers import CHUNK
-from tarry.live.configuration import JOIN, RELEASE, WINDOW, encode
-from tarry.live.core import Slots
-from tarry.live.encoding import Unreadable, encode_payload, plain_id
-from tarry.live.tracker import RECENT, Tracker
+from tarry.live.configuration import JOIN, RELEASE, WINDOW, plain_configuration
+from tarry.live.encoding import Unreadable, pack, plain_id, unpack
+from tarry.live.tracker import Tracker
 from tarry.outcomes import WITHOUT_WEIGHTS, Certificate, Weights
 from tarry.schedulers.base import arrive
 from tarry.theory.intervals import (
@@ -32,7 +28,7 @@ from tarry.theory.intervals import (
     sum_interval,
 )
 from tarry.times import PER_SECOND
-from tarry.tracking import Player, bound_warnings, certificate_now, restart_warnings, room_warnings
+from tarry.tracking import bound_warnings, certificate_now, restart_warnings, room_warnings
 from tarry.tracking.tally import (
     DRIFT,
     LABELLED,
@@ -48,13 +44,6 @@ from tarry.tracking.tally import (
 
 OFTEN = 0.01  # of the rounds or calls: below it a warning would be noise
 MANY_OUT = 0.05  # of the labels: then the mean of the others may be wrong by about as much
-# The size of a SQLite file, tested against real ones.
-_EMPTY = 8 * 4096  # pages of the tables before anything is in them
-_CHUNK_IN_FILE = 4096 / 4 * 1.01  # four to a page, and the pages that find them
-_ROW = 100  # a row of a round, without its id, play and payload
-# Rows of recent rounds lie side by side. Those of tracked rounds stay where their neighbours have gone, and SQLite
-# joins pages only when they are two thirds empty; a long row wastes at most part of its last page.
-_RECENT_ROOM, _TRACKED_ROOM, _WASTE = 1.1, 1.6, 1500
 UNSIZED = (
     "the sizes of decisions whose windows have ended are known by their rows alone, so their mean label has no "
     "interval: look at the anytime bounds, which are about all decisions"
@@ -197,7 +186,7 @@ def estimate_of(books: Books, level: float = 0.95, low: float = 0.0, high: float
     total, labels = sizes.get("total", float(n)), int(sums[core.LABELS])
     naive, left_out = float(sums[core.NAIVE]) if sums[core.WEIGHTS] else nan, books.fates["used"] - labels
     each, mean, doubt = total / n if n else nan, sample.mean, _doubt(books, low, high)
-    if labels and len(strays):
+    if labels:
         mean = min(strays[MOST], max(strays[LEAST], mean))  # where it lies, but for rounding
     is_settled = books.configuration.options.get(RELEASE) == WINDOW and scheduler.is_unbiased
     is_unsized, is_plain = bool(sizes) and (is_settled or not is_whole), _is_plain(books, low, high)
@@ -251,8 +240,6 @@ def _doubt(books: Books, low: float, high: float) -> str:
     strays = books.strays
     if not books.rounds:
         return "nothing has been decided yet"
-    if not len(strays):
-        return "this join was begun by an earlier version, which did not note how far sums may stray: begin a new one"
     slack = ROUNDING * max(abs(low), abs(high))
     for label in (strays[LEAST], strays[MOST]) if books.labels[core.LABELS] else ():
         if not low - slack <= label <= high + slack:
@@ -394,7 +381,7 @@ def tracked_of(tracker: Tracker) -> list[Waiting]:
 def export_of(tracker: Tracker, payloads: bool, after: int = 0, limit: int | None = None) -> dict[str, Any]:
     """Return configuration without its seed, status, and tracked rounds after one of them, at most so many."""
     status = status_of(tracker)._asdict().items()
-    configuration = json.loads(encode(tracker.configuration))
+    configuration = plain_configuration(tracker.configuration)
     del configuration["seed"]
     tracked = [t for t in sorted(tracker.tracked) if t > after][:limit]
     return {
@@ -408,12 +395,12 @@ def export_of(tracker: Tracker, payloads: bool, after: int = 0, limit: int | Non
 
 def _kept(tracker: Tracker, t: int, payloads: bool) -> dict[str, Any]:
     """Return what is kept of a tracked round; of one that cannot be read, why."""
+    item = tracker.items[t]
     try:
-        item = tracker.item(t)
-        assert item is not None  # a tracked round is always kept
-        payload = tracker.items.unpack(item.payload)
+        payload = unpack(item.payload)
+        gathered = [unpack(label) for label in item.gathered]
     except Unreadable as error:
-        return {"round": t, "id": plain_id(tracker.id_of(t)), "unreadable": str(error)}
+        return {"round": t, "id": plain_id(item.id), "unreadable": str(error)}
     kept: dict[str, Any] = {"round": t, "id": plain_id(item.id)}
     if item.play is not None and item.play.size:
         kept["play"] = item.play.tolist()
@@ -421,38 +408,8 @@ def _kept(tracker: Tracker, t: int, payloads: bool) -> dict[str, Any]:
         kept["payload"] = {"bytes": b64encode(payload).decode()} if isinstance(payload, bytes) else payload
     else:
         try:
-            data = encode_payload(payload)
-            kept["payload_bytes"] = 0 if data is None else len(data) - 1
+            data = payload if isinstance(payload, bytes) else pack(payload)
+            kept["payload_bytes"] = 0 if data is None else len(data)
         except ValueError:
             kept["payload_bytes"] = None  # an object that could not be stored
-    return kept | {"gathered": list(item.gathered), "keys": [plain_id(key) for key in item.keys]}
-
-
-def expected_size(
-    player: Player | None = None,
-    *,
-    capacity: int,
-    rounds: int,
-    memory: int = 1_000_000,
-    id_bytes: int = 0,
-    payload_bytes: int = 0,
-) -> int:
-    """Return the bytes of a SQLite file with a session (``player=None``: a join) after these rounds, to about a fifth.
-
-    State, three bits for each of the last ``memory`` rounds and eight bytes if they have ids of the caller's
-    (``id_bytes`` long), the last 256 rounds with their plays, and the tracked ones with their payloads. A file keeps
-    the room it once had; while it is in use a write-ahead log of some 4 MB lies beside it.
-
-    >>> expected_size(capacity=64, rounds=1_000_000) // 1000
-    487
-    """
-    player = Player(Idle()) if player is None else player
-    slots, n = as_int(capacity, "capacity", 1), as_int(rounds, "rounds")
-    remembered = min(n, as_int(memory, "memory", 1))
-    chunks = Slots(player, slots).buffer.size // CHUNK + -(-8 * -(-remembered // 21) // CHUNK)
-    if id_bytes:
-        chunks += -(-8 * remembered // CHUNK)
-    row = _ROW + id_bytes + 8 * player.learner.dimension
-    held = row + payload_bytes
-    rows = _RECENT_ROOM * min(remembered, RECENT) * row + min(n, slots) * min(_TRACKED_ROOM * held, held + _WASTE)
-    return int(_EMPTY + chunks * _CHUNK_IN_FILE + rows)
+    return kept | {"gathered": gathered, "keys": [plain_id(key) for key in item.keys]}

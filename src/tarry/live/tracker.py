@@ -1,26 +1,29 @@
 """Ids, fates and answers around the slots: what becomes of rounds that begin now and are answered whenever.
 
-A tracker knows no store and no lock: it keeps at most C tracked rounds with what belongs to them, three bits for each
-of the last ``memory`` rounds, and the plays of the last few.
+A tracker is a machine: a state, and calls that change it. It knows no clock, no lock, no store and no chance but draws
+keyed by seed and round, so the same calls in the same order give the same state. A call checks everything first and
+changes something afterwards: a refusal has changed nothing.
+
+It keeps at most C tracked rounds with what belongs to them, three bits for each of the last ``memory`` rounds, and the
+plays of the last few. Where its calls are journaled it leaves a ``trail``: what each has changed, in a few words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, Never
 
 import numpy as np
 
 from tarry.checks import as_int
-from tarry.errors import StoreError
 from tarry.learners.base import points_of
-from tarry.live import buffers
+from tarry.live import past
 from tarry.live.batches import Receipt
-from tarry.live.buffers import Fates, Ids
-from tarry.live.configuration import OUTBOX, WINDOW, Configuration
+from tarry.live.configuration import OUTBOX, WINDOW, Configuration, settled
 from tarry.live.core import ANSWERED, ANSWERS, LARGEST, MALFORMED, NAMING, NOW, ROUNDS, Slots, book_label
-from tarry.live.encoding import Item, Objects, Unreadable, as_id
+from tarry.live.encoding import Item, as_id, pack, pack_label
+from tarry.live.past import Fates, Ids
 from tarry.outcomes import Answer
 from tarry.schedulers.base import SATURATED
 from tarry.times import as_length
@@ -29,27 +32,40 @@ from tarry.tracking.table import RELEASED
 from tarry.tracking.tally import LAST, UNCERTIFIED
 
 UNDECIDED, OURS, CALLERS = range(3)  # whether rounds go by our numbers or by the caller's ids
+SLOT_BYTES, ROUND_BYTES = 300, 26  # about what a slot takes with VarOpt, and a round that is remembered with its id
+_MOST_BYTES = 1 << 42  # a machine with more is not known; what is less is taken only as far as it is used
 RECENT = 256  # rounds that are kept with their plays whether tracked or not; fewer where fewer are remembered
 UNLABELLED: Any = object()
 _STATED = ("gradient_bound", "value_bound", "strong_convexity")  # what certificates can be told
-_DECLINED = ((buffers.UNTRACKED, Answer.UNTRACKED), (buffers.SATURATED, Answer.SATURATED))
-_ENDED = ((buffers.USED, Answer.USED), (buffers.EXPIRED, Answer.EXPIRED))
-_AT_WINDOW_END = (buffers.RELEASED, Answer.USED)
+_DECLINED = ((past.UNTRACKED, Answer.UNTRACKED), (past.SATURATED, Answer.SATURATED))
+_ENDED = ((past.USED, Answer.USED), (past.EXPIRED, Answer.EXPIRED))
+_AT_WINDOW_END = (past.RELEASED, Answer.USED)
 _NOWHERE = np.zeros(0)
 # A named tuple's own constructor is a Python function; these cost half as much, twice a call.
 _new_item = partial(tuple.__new__, Item)
 _new_receipt = partial(tuple.__new__, Receipt)
 
 
-class Tracker:
-    """The rounds of a configuration that was checked before; ``items`` is where what is kept of them goes."""
+def _as_given(value: Any, _: str = "") -> Any:
+    return value
 
-    def __init__(self, configuration: Configuration, items: Any = None) -> None:
-        self.items: Any = Objects() if items is None else items
+
+class Tracker:
+    """The rounds of a configuration that was checked before; ``is_stored`` says that its calls are journaled.
+
+    ``items`` is what is kept of rounds, by number; rows of an outbox lie under minus theirs.
+    """
+
+    def __init__(self, configuration: Configuration, *, is_stored: bool = False) -> None:
+        self.trail: list[tuple[Any, ...]] | None = [] if is_stored else None
+        self.is_replayed = False  # whether a call is made again, whose answer nobody waits for
+        self.pack: Callable[..., Any] = pack if is_stored else _as_given
+        self.pack_label: Callable[..., Any] = pack_label if is_stored else _as_given
         self.start(configuration)
 
     def start(self, configuration: Configuration) -> None:
         """Go back to before the first round, under a configuration."""
+        self.items: dict[int, Item] = {}
         self.configuration, self.memory = configuration, configuration.memory
         self.recent = min(RECENT, self.memory)
         player, stated = configuration.player, configuration.options
@@ -65,7 +81,7 @@ class Tracker:
             certify=UNCERTIFIED if self.terms is None else self.terms.certify,
             timed=WINDOW in stated or OUTBOX in stated,
         )
-        self.fates = Fates(self.memory, buffers.MANY_BITS if WINDOW in stated else buffers.FEW_BITS)
+        self.fates = Fates(self.memory, past.MANY_BITS if WINDOW in stated else past.FEW_BITS)
         self.ids: Ids | None = None  # made when the first one comes
         self.tracked: set[int] = set()
         self._is_clairvoyant = configuration.information == "clairvoyant"
@@ -89,9 +105,9 @@ class Tracker:
 
     def open(
         self,
-        id: Hashable,
-        delay: int | None,
-        payload: Any,
+        id: Hashable = None,
+        delay: int | None = None,
+        payload: Any = None,
         moment: int | None = None,
         size: float | None = None,
     ) -> Item:
@@ -103,8 +119,6 @@ class Tracker:
             size = self.slots.as_size(size)
         if delay is not None or self._is_clairvoyant:
             delay = self._disclosed(delay)
-        if payload is not None:
-            payload = self.items.pack(payload)  # refused whether or not the round will be tracked
         naming = self.slots.counts[NAMING]
         if id is not None:
             id = as_id(id)
@@ -169,13 +183,13 @@ class Tracker:
         slots = self.slots
         slot = slots.open(delay, size)
         counts = slots.counts
-        t = counts[ROUNDS]
+        t, trail = counts[ROUNDS], self.trail
         if t == 1:
             counts[NAMING] = OURS if id is None else CALLERS
         released: tuple[Hashable, ...] = ()
         if slots.table[RELEASED]:
-            for past in slots.released():
-                released += (self._release(past),)
+            for lost in slots.released():
+                released += (self._release(lost),)
         play = _NOWHERE
         if self._plays:
             play = slots.state.play.copy()
@@ -185,7 +199,11 @@ class Tracker:
         else:
             if self.ids is None:
                 self.ids = Ids(self.memory, self.configuration.seed)
+            elif t > self.ids.room and self.ids.room < self.memory:
+                self.ids = self.ids.grown(t - 1)
             self.ids.add(id, t, self.tracked)
+        if t > self.fates.room and self.fates.room < self.memory:
+            self.fates = self.fates.grown(t - 1)
         if moment is not None:
             if slot >= 0:
                 slots.due[slot] = moment + self.window
@@ -195,36 +213,50 @@ class Tracker:
         if slot >= 0:
             self.tracked.add(t)
             item = _new_item((id, True, released, Answer.PENDING, play, payload, (), ()))
-            self.fates.write(t, buffers.PENDING)
+            self.fates.write(t, past.PENDING)
+            if trail is not None:
+                trail.append(("tracked", id, slot))
         else:
             code, answer = _DECLINED[slot == SATURATED]
             item = _new_item((id, False, released, answer, play, None, (), ()))
             self.fates.write(t, code)
+            if trail is not None:
+                trail.append((answer.name.lower(), id))
         self.items[t] = item
-        past = t - self.recent
-        if past > 0 and past not in self.tracked:
-            self.items.pop(past, None)
+        old = t - self.recent
+        if old > 0 and old not in self.tracked:
+            self.items.pop(old, None)
         slots.is_midway = False
         return item
 
     def _release(self, t: int) -> Hashable:
         """Forget a round that was preempted, and return its id."""
-        lost = self.readable(t)
+        lost = self.items[t]
         self._forget(t, lost)
-        return t if lost is None else lost.id  # of a row that cannot be read the number stands for the id
+        if self.trail is not None:
+            self.trail.append(("lost", lost.id))
+        return lost.id
 
-    def _forget(self, t: int, item: Item | None) -> None:
+    def _forget(self, t: int, item: Item) -> None:
         """Forget what belonged to a round that has lost its slot, unless it is recent."""
         self.tracked.discard(t)
-        if self.ids is not None and item is not None and t <= self.forgotten:
+        if self.ids is not None and t <= self.forgotten:
             self.ids.forget(item.id)
         if t <= self.slots.counts[ROUNDS] - self.recent:
             self.items.pop(t, None)
-        elif item is not None and (item.payload is not None or item.gathered):
+        elif item.payload is not None or item.gathered:
             self.items[t] = _new_item((*item[:5], None, (), ()))
 
-    def reconfigure(self, wanted: Configuration) -> list[Hashable]:
-        """Go on with another capacity or memory, checked before; return the ids of the rounds that lost their slots."""
+    def reconfigure(self, changes: dict[str, Any]) -> list[Hashable]:
+        """Go on with another capacity, memory or window; return the ids of the rounds that lost their slots."""
+        was, options = self.configuration, dict(self.configuration.options)
+        if WINDOW in changes:
+            options[WINDOW] = changes[WINDOW]
+        fields = {name: value for name, value in changes.items() if name != WINDOW}
+        wanted = settled(was._replace(**fields, options=options))
+        if (wanted.capacity, wanted.memory, wanted.options) == (was.capacity, was.memory, was.options):
+            return []
+        check_room(wanted)
         slots, rounds = self.slots, self.rounds
         fates, ids, since = self.fates, self.ids, max(rounds - wanted.memory, self.forgotten)
         if wanted.memory != self.memory:
@@ -242,22 +274,27 @@ class Tracker:
         self.window = _window_of(wanted)
         self.keep_old_ids()
         slots.is_midway = False
+        if self.trail is not None:
+            self.trail.append(("resized",))
         return released
 
     def keep_old_ids(self) -> None:
         """Keep the ids of tracked rounds that are older than the memory: only their rows have them."""
         if self.ids is not None:
             old = [t for t in self.tracked if t <= self.forgotten]
-            self.ids.keep_aside((id, t) for t in old if (id := self.id_of(t)) is not None)
+            self.ids.keep_aside((self.items[t].id, t) for t in old)
 
-    def answer(
-        self, id: Hashable, feedback: np.ndarray | None, label: Any = UNLABELLED, *, ended: bool = False
+    def answer(self, id: Hashable, feedback: np.ndarray | None) -> Receipt:
+        """Answer a round with feedback, or with nothing (None: it expired)."""
+        return self.answer_at(self.find(as_id(id)), id, feedback)[0]
+
+    def answer_at(
+        self, t: int | None, id: Hashable, feedback: np.ndarray | None, label: Any = UNLABELLED, *, ended: bool = False
     ) -> tuple[Receipt, Item | None]:
-        """Answer a round with feedback, or with nothing (None: it expired); ``ended`` says that its window has.
+        """Answer round t, which has this id, if there is one; ``ended`` says that its window has.
 
         Return a receipt, and what was kept of the round if it was tracked; then a label is counted too.
         """
-        t = self.find(as_id(id))
         slots, is_tracked = self.slots, t in self.tracked
         counts = slots.counts
         answer = None if is_tracked else self._refusal(t)
@@ -265,7 +302,7 @@ class Tracker:
             if feedback is not None and not (np.abs(feedback) < LARGEST).all():
                 raise _malformed(feedback)
             answer = answer or Answer.UNKNOWN
-            slots.count(answer)
+            self.count(answer, id)
             return _new_receipt((answer, 0.0)), None
         kept, weight = None, 0.0
         if feedback is None:
@@ -276,7 +313,7 @@ class Tracker:
                 slots.is_midway = False
                 raise _malformed(feedback)
         if is_tracked:
-            kept = self.readable(t) if feedback is None else self.item(t)
+            kept = self.items[t]
             self._forget(t, kept)
             code, answer = _AT_WINDOW_END if ended else _ENDED[feedback is None]
             if label is not UNLABELLED:
@@ -290,39 +327,30 @@ class Tracker:
         counts[ANSWERED] += 1
         counts[ANSWERS + answer] += 1
         slots.is_midway = False
+        if self.trail is not None:
+            self.trail.append((answer.name.lower(), id, weight))
         return _new_receipt((answer, weight)), kept
 
-    def answer_many(self, ids: list[Hashable], feedback: Any, _: Any = None) -> list[Receipt]:
+    def count(self, answer: Answer, id: Hashable) -> None:
+        """Count an answer to a call that has changed nothing else."""
+        self.slots.count(answer)
+        if self.trail is not None:
+            self.trail.append((answer.name.lower(), id))
+
+    def answer_many(self, ids: list[Hashable], feedback: Any) -> list[Receipt]:
         """Answer several rounds with feedback, a row each, or with nothing (None: they expired)."""
         rows = [None] * len(ids) if feedback is None else feedback
-        return [self.answer(id, row)[0] for id, row in zip(ids, rows, strict=True)]
-
-    def item(self, t: int) -> Item | None:
-        """Return what is kept of round t, if it is tracked or recent."""
-        kept: Item | None = self.items.get(t)
-        if kept is not None:
-            return kept
-        first = max(self.rounds - self.recent, self.configuration.forgotten) + 1  # of those that are kept
-        if t in self.tracked or first <= t <= self.rounds:
-            raise StoreError(f"the store has lost the row of round {t}: restore a copy of it")
-        return kept
-
-    def readable(self, t: int) -> Item | None:
-        """Return what is kept of round t, or None if this process cannot read it: that harms the round alone."""
-        try:
-            return self.items.get(t) or self.item(t)  # one call less where there is one
-        except Unreadable:
-            return None
+        return [self.answer(id, row) for id, row in zip(ids, rows, strict=True)]
 
     def id_of(self, t: int) -> Hashable:
-        """Return the id of round t, or None if it is not kept or cannot be read."""
-        item = self.readable(t)
+        """Return the id of round t, or None if it is not kept."""
+        item = self.items.get(t)
         return None if item is None else item.id
 
     def points(self, id: Hashable) -> np.ndarray | None:
         """Return the points at which a round is evaluated, made again from its play; None where that is not kept."""
         t = self.find(as_id(id))
-        item = None if t is None else self.item(t)
+        item = None if t is None else self.items.get(t)
         if t is None or item is None or item.play is None:
             return None
         directions = keyed_draws(self.configuration.seed).directions
@@ -344,10 +372,7 @@ class Tracker:
             return None
         t = self.ids.find(id, rounds)
         if t is not None and (t > rounds - self.recent or t in self.tracked):
-            try:
-                item = self.items.get(t)
-            except Unreadable:
-                return t
+            item = self.items.get(t)
             if item is not None and item.id != id:
                 problem = (
                     f"the ids {item.id!r} and {id!r} cannot be told apart here, since they have the same 64-bit hash"
@@ -368,13 +393,16 @@ class Tracker:
         """Return why nothing can be done with a round that is not tracked; None where something can."""
         answer = self._absence(t)
         if answer is None and self.fates.was_answered(t or 0):
-            return Answer.OUTSIDE if self.fates.read(t or 0) == buffers.RELEASED else Answer.DUPLICATE
+            return Answer.OUTSIDE if self.fates.read(t or 0) == past.RELEASED else Answer.DUPLICATE
         return answer
 
     def refuse_outside(self, id: Hashable, moment: int) -> bool:
         """Return whether a moment lies after the window of a tracked round; if so, count the call as OUTSIDE."""
         t = self.find(as_id(id))
-        return t is not None and t in self.tracked and self.slots.is_outside(t, moment)
+        is_outside = t is not None and t in self.tracked and moment > self.slots.end_of(t)
+        if is_outside:
+            self.count(Answer.OUTSIDE, id)
+        return is_outside
 
     def gather(
         self, id: Hashable, label: Any, key: Hashable = None, *, several: bool = True, moment: int | None = None
@@ -386,7 +414,7 @@ class Tracker:
         Keys are kept as long as the labels.
         """
         t = self.find(as_id(id))
-        item = self.item(t) if t is not None and t in self.tracked else None
+        item = self.items[t] if t is not None and t in self.tracked else None
         if t is None or item is None:
             answer = self._refusal(t) or Answer(self.fates.fate(t or 0))
         elif moment is not None and moment > self.slots.end_of(t):
@@ -396,19 +424,30 @@ class Tracker:
         else:
             keys = item.keys if key is None else (*item.keys, key)
             self.items[t] = _new_item((*item[:6], (*item.gathered, label), keys))
+            if self.trail is not None:
+                self.trail.append(("gathered", id))
             return Answer.PENDING
-        self.slots.count(answer)
+        self.count(answer, id)
         return answer
 
     def _again(self, t: int, id: Hashable) -> Item:
         """Return a round that began before: as it was (REPEATED), or LATE with no play where that is forgotten."""
-        before = self.item(t)
+        before = self.items.get(t)
         answer = Answer.LATE if before is None else Answer.REPEATED
-        self.slots.counts[ANSWERS + answer] += 1
+        self.count(answer, id)
         if before is not None:
             return before._replace(answer=answer)
-        was_tracked = t > self.forgotten and self.fates.read(t) >= buffers.PREEMPTED
+        was_tracked = t > self.forgotten and self.fates.read(t) >= past.PREEMPTED
         return Item(id, was_tracked, (), answer, None)
+
+
+def check_room(configuration: Configuration) -> None:
+    """Refuse a capacity or memory that no machine has room for."""
+    capacity, memory = configuration.capacity, configuration.memory
+    needed = SLOT_BYTES * (capacity or 0) + ROUND_BYTES * memory
+    if needed > _MOST_BYTES:
+        wanted = f"a {configuration.kind} of capacity {capacity} that remembers memory={memory} rounds"
+        raise ValueError(f"{wanted} takes up to {needed:.3g} bytes: give a smaller capacity or memory")
 
 
 def _window_of(configuration: Configuration) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tarry.checks import as_choice
 from tarry.learners import Idle
-from tarry.live.configuration import JOIN, LABELS, MISSING, OUTBOX, RELEASE, WINDOW, Configuration
+from tarry.live.configuration import JOIN, KEEP, LABELS, MISSING, OUTBOX, RELEASE, WINDOW, Configuration
 from tarry.live.labels import FIRST, RULES, UNSAID, as_json, as_missing
 from tarry.times import AT_ARRIVAL, AT_END_OF_WINDOW, PER_SECOND, Micros, as_length, as_moment, as_release, now
 from tarry.tracking import Player
@@ -24,11 +24,14 @@ def configuration_of(
     release: str | None = None,
     outbox: bool = False,
     memory: int = 1_000_000,
+    keep: str | None = None,
 ) -> Configuration:
     """Return what a join is that is made with these arguments, without a seed."""
     options = {LABELS: as_choice(labels, LABELS, RULES)} | window_options(labels, window, missing, release)
     if outbox:
         options[OUTBOX] = True
+    if keep is not None:
+        options[KEEP] = keep if keep == "all" else as_length(keep, KEEP) / PER_SECOND
     if getattr(scheduler, "withholds_feedback", False):
         raise ValueError(
             f"a LabelJoin hands each row out when its label comes, and {type(scheduler).__name__} must withhold "

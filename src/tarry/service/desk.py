@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from tarry.errors import Missing, StoreError
-from tarry.live.base import StoredObject, erase, stored_kind
+from tarry.live.base import StoredObject, erase
 from tarry.live.stores import POWER, stored_names
 from tarry.service.problems import COME_AGAIN, Refusal
 
@@ -147,36 +147,26 @@ class Desks:
         self.store, self._most, self._durability, self._options = store, most, durability, options
         self._open: OrderedDict[tuple[type[StoredObject], str], Desk] = OrderedDict()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # of names, while they are used
-        self._kinds: dict[str, str] = {}  # of names in the store, as they were last seen
 
     def names(self, kind: str, after: str | None = None) -> Iterator[str]:
         """Yield the names of a kind, oldest first, those after one; it asks the store, so call it in a thread."""
         names = self._stored()
         if after is not None and after not in names:
             raise Refusal(422, f"after {after!r} is not there any more: begin anew", name="after")
-        first = 0 if after is None else names.index(after) + 1
-        return (name for name in names[first:] if self._kind_of(name) == kind)
+        first = 0 if after is None else [*names].index(after) + 1
+        return (name for name in islice(names, first, None) if names[name] == kind)
 
     def newest(self, kind: str, count: int) -> list[str]:
         """Return the newest names of a kind, at most so many; it asks the store, so call it in a thread."""
-        names = (name for name in reversed(self._stored()) if self._kind_of(name) == kind)
+        names = (name for name, other in reversed(self._stored().items()) if other == kind)
         return [*islice(names, count)]
 
-    def _stored(self) -> list[str]:
+    def _stored(self) -> dict[str, str]:
+        """Return the names in the store and their kinds; no object is opened."""
         try:
             return stored_names(self.store)
         except Missing:  # nothing was made yet
-            return []
-
-    def _kind_of(self, name: str) -> str | None:
-        """Return what a name stands for, remembered from the first look; None for one that cannot be read."""
-        try:
-            if name not in self._kinds:
-                self._kinds[name] = stored_kind(self.store, name) or ""
-            return self._kinds[name]
-        except (ValueError, LookupError, TypeError) as error:
-            _logger.warning("an object cannot be read", extra={"facts": {"name": name, "why": str(error)}})
-            return None
+            return {}
 
     async def find(self, kind: type[StoredObject], name: str) -> Desk:
         """Return the desk of an object that is in the store; raise Missing where there is none."""
@@ -213,7 +203,6 @@ class Desks:
                 for other, _ in [key for key in self._open if key[1] == name]:
                     await self._close(other, name)
             (await asyncio.to_thread(make, **known)).close()  # which refuses where something else is there
-            self._kinds[name] = kind._kind
         return is_new
 
     async def delete(self, kind: type[StoredObject], name: str) -> None:
@@ -235,7 +224,6 @@ class Desks:
 
     async def _close(self, kind: type[StoredObject], name: str) -> None:
         """Close the desk of an object, if it is open."""
-        self._kinds.pop(name, None)
         desk = self._open.pop((kind, name), None)
         if desk is not None:
             await desk.close()

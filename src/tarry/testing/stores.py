@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tarry.errors import Missing, StoreError
 from tarry.live import LabelJoin
-from tarry.live.buffers import FATES, HEAD, IDS, REGIONS, STATE, Chunk, make_chunk
-from tarry.live.encoding import ItemRow
-from tarry.live.stores import Change, Store
+from tarry.live.stores import TOKEN, Entry, Snapshot, Store
+
+FIRST = Snapshot(0, b"0" * TOKEN, b"before all \x00\xff")
 
 
-def _change(version: int, rows: Mapping[int, ItemRow | None] | None = None, **chunks: list[int]) -> Change:
-    """Return a change to this version: chunks of these numbers by region, and rows by round."""
-    made = {region: [make_chunk(i, version, b"%d" % i * 8) for i in numbers] for region, numbers in chunks.items()}
-    return Change(make_chunk(HEAD, version, b"head %d" % version), {STATE: [], FATES: []} | made, rows or {})
+def _entry(seq: int, body: bytes = b"", token: bytes = b"") -> Entry:
+    """Return an entry with this number."""
+    return Entry(seq, token or b"%014d" % seq, body or b"call %d \x00\xff" % seq)
 
 
 def _refusal(call: Callable[[], Any], kind: type[Exception]) -> str:
@@ -26,6 +25,21 @@ def _refusal(call: Callable[[], Any], kind: type[Exception]) -> str:
     except kind as error:
         return str(error)
     raise AssertionError(f"this call must raise {kind.__name__}")
+
+
+def _append(store: Store, *entries: Entry) -> None:
+    """Write entries, each in a transaction."""
+    for entry in entries:
+        store.begin(entry.seq - 1, writes=True)
+        store.append(entry)
+
+
+def _stored(store: Store, after: int = 0) -> list[Entry]:
+    """Return the entries that a reader finds."""
+    store.begin(after, writes=False)
+    entries = [*store.entries(after)]
+    store.rollback()
+    return entries
 
 
 class StoreContract:
@@ -50,32 +64,33 @@ class StoreContract:
         raise NotImplementedError(f"{type(self).__name__} must say which store it checks: override store()")
 
     def made(self, place: Any, name: str = "main") -> Store:
-        """Return a store with a session in it, at version 1."""
+        """Return a store with a join in it, before its first call."""
         store = self.store(place, name)
-        assert store.create("{}", 7, _change(1, state=[0, 1]))
+        assert store.create("join", FIRST)
         return store
 
-    def test_a_session_is_made_once(self, tmp_path: Path) -> None:
+    def test_a_name_is_made_once(self, tmp_path: Path) -> None:
         place = self.place(tmp_path)
         first, second = self.store(place, "main"), self.store(place, "main")
-        assert first.configuration() is None
-        assert first.names() == []
-        assert first.create("{}", 7, _change(1, state=[0]))
-        assert not second.create("other", 8, _change(1, state=[0]))
-        assert first.configuration() == second.configuration() == ("{}", 7)
+        assert first.snapshot() is None
+        assert first.names() == {}
+        assert first.create("join", FIRST)
+        second = self.store(place, "main")
+        assert not second.create("session", FIRST._replace(body=b"other"))
+        assert first.snapshot() == second.snapshot() == FIRST
+        assert first.names() == {"main": "join"}
         first.close()
         second.close()
 
-    def test_sessions_of_other_names_are_apart(self, tmp_path: Path) -> None:
+    def test_names_are_apart(self, tmp_path: Path) -> None:
         place = self.place(tmp_path)
         one, other = self.made(place, "one"), self.made(place, "other")
-        one.begin(writes=True)
-        one.commit(_change(2, {3: ItemRow("{}", b"", None, 0)}, state=[5]))
-        assert other.begin(writes=False).version == 1
-        assert [chunk.number for chunk in other.chunks(STATE, -1)] == [0, 1]
-        assert other.row(3) is None
-        other.rollback()
-        assert one.names() == ["one", "other"]
+        _append(one, _entry(1), _entry(2))
+        assert _stored(other) == []
+        _append(other, _entry(1, b"its own"))
+        assert [entry.body for entry in _stored(other)] == [b"its own"]
+        assert _stored(one) == [_entry(1), _entry(2)]
+        assert [*one.names()] == ["one", "other"]
         one.close()
         other.close()
 
@@ -83,81 +98,77 @@ class StoreContract:
         place = self.place(tmp_path)
         one, other = self.made(place, "one"), self.made(place, "other")
         for store in (one, other):
-            store.begin(writes=True)
-            store.commit(_change(2, {3: ItemRow("{}", b"", None, 0), -2: ItemRow("{}", b"", None, 0)}, state=[5]))
+            _append(store, _entry(1))
         one.remove()
         one.remove()  # once more does nothing
-        assert other.names() == ["other"]
-        assert one.configuration() is None
-        assert _refusal(lambda: one.begin(writes=False), Missing)
+        assert [*other.names()] == ["other"]
+        assert one.snapshot() is None
+        assert _refusal(lambda: one.begin(0, writes=False), Missing)
         one.rollback()
-        assert other.begin(writes=False).version == 2
-        assert other.row(3) is not None
-        assert other.row(-2) is not None
-        other.rollback()
+        assert _stored(other) == [_entry(1)]
         fresh = self.made(place, "one")
-        fresh.begin(writes=False)
-        assert fresh.row(3) is None
-        assert fresh.row(-2) is None
-        fresh.rollback()
+        assert _stored(fresh) == []
         for store in (one, other, fresh):
             store.close()
 
-    def test_what_was_committed_is_there(self, tmp_path: Path) -> None:
-        """Chunks come back as they were, in their order; rows too, bytes and texts of any kind."""
+    def test_what_was_committed_is_there_in_its_order(self, tmp_path: Path) -> None:
         place = self.place(tmp_path)
         store = self.made(place)
-        rows = {1: ItemRow('{"ü": "\\ud800"}', b"\0\xff", b"", 2**32 - 1), 2: ItemRow("{}", b"", None, 0)}
-        change = _change(2, rows, state=[1, 300], fates=[0], ids=[2, 1])  # replaces, skips, and out of order
-        store.begin(writes=True)
-        store.commit(change)
+        entries = [_entry(seq) for seq in range(1, 12)]
+        _append(store, *entries)
         store.close()
         again = self.store(place, "main")
-        again.configuration()
-        assert again.begin(writes=False) == change.head
-        assert [chunk.number for chunk in again.chunks(STATE, -1)] == [0, 1, 300]
-        assert [*again.chunks(STATE, 1)] == change.chunks[STATE]
-        assert [*again.chunks(IDS, -1)] == sorted(change.chunks[IDS])
-        assert [*again.chunks(IDS, -1, range(2, 9))] == [c for c in change.chunks[IDS] if c.number == 2]
-        assert [*again.chunks(FATES, 2)] == []
-        assert (again.row(1), again.row(2), again.row(3)) == (rows[1], rows[2], None)
-        again.rollback()
+        assert again.snapshot() == FIRST
+        assert _stored(again) == entries
+        assert _stored(again, 4) == entries[4:]
+        assert _stored(again, 11) == []
         again.close()
 
-    def test_a_chunk_or_row_is_replaced_or_removed(self, tmp_path: Path) -> None:
-        store = self.made(self.place(tmp_path))
-        for version, row in ((2, ItemRow("a", b"", None, 0)), (3, ItemRow("b", b"", b"x", 1)), (4, None)):
-            store.begin(writes=True)
-            store.commit(_change(version, {1: row}, state=[0]))
-            store.begin(writes=False)
-            assert store.row(1) == row
-            assert [chunk.version for chunk in store.chunks(STATE, -1)] == [version, 1]
-            store.rollback()
-        store.close()
-
-    def test_a_new_configuration_replaces_all_chunks(self, tmp_path: Path) -> None:
-        """Also within the transaction of whoever reads next; rows stay, and so do sessions of other names."""
+    def test_others_are_told_what_is_new(self, tmp_path: Path) -> None:
+        """``begin`` gives the entries after one, and may give None only where nobody else has written."""
         place = self.place(tmp_path)
-        other, store = self.made(place, "other"), self.made(place)
-        reader = self.store(place, "main")
-        assert reader.configuration() == ("{}", 7)
-        row = ItemRow("a", b"", None, 0)
-        store.begin(writes=True)
-        store.commit(_change(2, {4: row}, state=[2, 9], fates=[0, 3], ids=[1]))
-        store.begin(writes=True)
-        store.commit(_change(3, {5: row}, state=[0], ids=[0])._replace(configuration=("{1}", 8)))
-        assert reader.begin(writes=False).version == 3
-        assert reader.configuration() == ("{1}", 8)
-        found = {region: [chunk.number for chunk in reader.chunks(region, -1)] for region in REGIONS}
-        assert found == {STATE: [0], FATES: [], IDS: [0]}
-        assert (reader.row(4), reader.row(5)) == (row, row)
-        reader.rollback()
-        assert other.begin(writes=False).version == 1
-        assert other.configuration() == ("{}", 7)
-        assert [chunk.number for chunk in other.chunks(STATE, -1)] == [0, 1]
-        other.rollback()
-        for one in (store, reader, other):
-            one.close()
+        writer, reader = self.made(place), self.store(place, "main")
+        assert reader.snapshot() == FIRST
+        for seq in (1, 2, 3):
+            _append(writer, _entry(seq))
+            for writes in (False, True):
+                found = reader.begin(seq - 1, writes=writes)
+                reader.rollback()
+                assert found is None if writes and found is None else found == [_entry(seq)]
+        writer.close()
+        reader.close()
+
+    def test_a_snapshot_takes_the_place_of_entries(self, tmp_path: Path) -> None:
+        """Of those before its own, but for entries whose tokens are to stay."""
+        place = self.place(tmp_path)
+        store, other = self.made(place), self.made(place, "other")
+        entries = [_entry(seq) for seq in range(1, 8)]
+        _append(store, *entries)
+        _append(other, *entries)
+        late = Snapshot(5, b"t" * 3 * TOKEN, b"after five")
+        store.replace(late, entries[2].token)
+        assert store.snapshot() == late
+        assert _stored(store) == entries[2:]
+        store.replace(Snapshot(4, b"", b"too old"), b"\xff" * TOKEN)
+        assert store.snapshot() == late
+        last = late._replace(seq=6)
+        store.replace(last, b"\xff" * TOKEN)
+        assert (store.snapshot(), _stored(store)) == (last, entries[5:])
+        assert (other.snapshot(), _stored(other)) == (FIRST, entries)
+        store.close()
+        other.close()
+
+    def test_a_name_may_be_changed(self, tmp_path: Path) -> None:
+        place = self.place(tmp_path)
+        store, other = self.made(place), self.made(place, "other")
+        _append(store, _entry(1))
+        assert not store.rename("other")
+        assert store.rename("new")
+        assert set(other.names()) == {"new", "other"}
+        assert _stored(store) == [_entry(1)]
+        assert _stored(other) == []
+        store.close()
+        other.close()
 
     def test_a_join_changes_while_others_have_it_open(self, tmp_path: Path) -> None:
         place = self.place(tmp_path)
@@ -176,28 +187,20 @@ class StoreContract:
     def test_a_transaction_that_is_left_leaves_no_trace(self, tmp_path: Path) -> None:
         store = self.made(self.place(tmp_path))
         for writes in (True, False):
-            assert store.begin(writes=writes).version == 1
+            store.begin(0, writes=writes)
             store.rollback()
             store.rollback()  # where none is open, nothing happens
-        assert store.begin(writes=True).version == 1
-        store.commit(_change(2, state=[0]))
-        assert store.begin(writes=True).version == 2
-        store.rollback()
+        store.begin(0, writes=True)
+        store.begin(0, writes=True)  # one that was left open is ended first
+        store.append(_entry(1))
+        assert _stored(store) == [_entry(1)]
         store.close()
 
     def test_a_closed_store_says_so(self, tmp_path: Path) -> None:
         store = self.made(self.place(tmp_path))
         store.close()
         store.close()  # once is enough, twice does no harm
-        assert "closed" in _refusal(lambda: store.begin(writes=True), StoreError)
-
-    def test_heads_are_chunks_that_no_region_lists(self, tmp_path: Path) -> None:
-        store = self.made(self.place(tmp_path))
-        head = store.begin(writes=False)
-        assert (type(head), head.number) == (Chunk, HEAD)
-        assert all(chunk.number >= 0 for chunk in store.chunks(STATE, -1))
-        store.rollback()
-        store.close()
+        assert "closed" in _refusal(lambda: store.begin(0, writes=True), StoreError)
 
     def test_a_session_on_it_goes_on_as_one_in_memory(self, tmp_path: Path) -> None:
         """A join played by two clients in turn, opened again in the middle, gives what one in memory gives."""
@@ -223,7 +226,7 @@ class StoreContract:
         join.decide({"i": 1}, id="a")
 
         def fail(*_: Any) -> None:
-            join._tracker.open("b", None, {"i": 2})  # half of a decision, which must not stay
+            join._tracker.open("b")  # a decision that is made, and must not stay
             raise ZeroDivisionError
 
         _refusal(lambda: join._turns.change(fail), ZeroDivisionError)

@@ -81,12 +81,6 @@ def resettled(tally: Tally, kept: np.ndarray, slots: int) -> Tally:
     return books._replace(**moved)
 
 
-def without_news(tally: Tally) -> Tally:
-    """Return books as stores of the first version have them."""
-    nothing = np.zeros(0)
-    return tally._replace(strays=nothing, size=nothing, sized=nothing)
-
-
 def without_unused(tally: Tally, certify: int, sizes: bool) -> Tally:
     """Return fresh books without room for certificates where none is wanted, or for sizes where all are 1."""
     unused = [] if certify else ["pair_sum", "rate", "inverse_radius", "pair_sum_w2", "pair_sum_w"]

@@ -1,106 +1,30 @@
-"""Where sessions are kept: ``memory:``, ``sqlite:///file.db``, ``postgresql://…``, or a store of the caller's own.
-
-A store keeps, for each named session, its configuration, the chunks of its regions (see ``live.buffers``) and one row
-for each tracked or recent round. Checksums, versions and what to write are worked out in ``live.transactions``.
-"""
+"""Where sessions are kept: ``memory:``, ``sqlite:///file.db``, ``postgresql://…``, or a store of the caller's own."""
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from tarry.errors import StoreError
-from tarry.live.buffers import Chunk
-from tarry.live.encoding import ItemRow
+from tarry.live.stores.base import CLOSED, MAIN, PATIENCE, POWER, PROCESS, TOKEN, Entry, Snapshot, Store
 
-MAIN = "main"
-POWER, PROCESS = "power", "process"
-CLOSED = "this was closed: open it again"
-PATIENCE = 60.0  # seconds to wait for another writer
+__all__ = ["CLOSED", "MAIN", "PATIENCE", "POWER", "PROCESS", "TOKEN", "Entry", "Snapshot", "Store", "open_store"]
+__all__ += ["is_postgres", "stored_names", "without_password"]
 MOUNTS = Path("/proc/mounts")
 _NETWORKED = ("nfs", "cifs", "smb", "afs", "9p", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "fuse.sshfs", "davfs")
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
-_SHARD = re.compile(r"(.*)#\d+/\d+", re.DOTALL)
-OLD = (
-    "{} is in format {}, this version of Tarry reads {}; nothing was changed: make a copy of it, for earlier versions "
-    "cannot read it afterwards, and run tarry join upgrade --store {}"
-)
-LATER = "{} is in format {}, this version of Tarry reads {}; it was left as it is: use the version that wrote it"
+SHARD_OF = re.compile(r"(.*)#\d+", re.DOTALL)
 FORMS = "'memory:', 'sqlite:///file.db' or 'postgresql://user@host/database'"
 
 
-class Change(NamedTuple):
-    """What one transaction writes: the new head, changed chunks by region, and rows by round (None: deleted).
-
-    With a new ``configuration`` and its checksum, the chunks replace all that there were; rows are as ever.
-    """
-
-    head: Chunk
-    chunks: Mapping[str, list[Chunk]]
-    rows: Mapping[int, ItemRow | None]
-    configuration: tuple[str, int] | None = None
-
-
-class Store(Protocol):
-    """The place of one session in a database.
-
-    Failures of the database are ``errors``, which ``explain`` turns into sentences; ``where`` names the database in
-    sentences. Between ``begin`` and ``commit`` or ``rollback`` lies one transaction. A store is used by one thread at a
-    time, and by whichever thread has its turn.
-    """
-
-    where: str
-    errors: tuple[type[Exception], ...]
-
-    def names(self) -> list[str]:
-        """Return the names of the sessions in the database, oldest first."""
-
-    def configuration(self) -> tuple[str, int] | None:
-        """Return the session's configuration and its checksum, or None if there is none of this name.
-
-        Within a transaction, those that belong to its head.
-        """
-
-    def create(self, configuration: str, checksum: int, change: Change) -> bool:
-        """Write a new session, all of it or nothing, making the database if need be; False if it exists."""
-
-    def begin(self, *, writes: bool) -> Chunk:
-        """Start a transaction and return the head. One that writes waits for others; readers wait for nobody."""
-
-    def chunks(self, region: str, since: int, numbers: range | None = None) -> Iterable[Chunk]:
-        """Return the chunks of a region written after a version, among these numbers, in their order."""
-
-    def row(self, t: int) -> ItemRow | None:
-        """Return the row of a round, or None."""
-
-    def commit(self, change: Change) -> None:
-        """Write a change and end the transaction; durable when it returns. If it raises, all was written or nothing."""
-
-    def rollback(self) -> None:
-        """End a transaction without a trace; do nothing where none is open."""
-
-    def remove(self) -> None:
-        """Remove the session with all that belongs to it, in a transaction of its own; do nothing if it is gone."""
-
-    def close(self) -> None:
-        """Let go of the database; may be called again."""
-
-    def explain(self, error: Exception) -> str:
-        """Return a sentence for one of ``errors``."""
-
-
 def open_store(
-    url: str | Store, name: str = MAIN, *, durability: str = POWER, must_exist: bool = False, upgrade: bool = False
+    url: str | Store, name: str = MAIN, *, durability: str = POWER, must_exist: bool = False
 ) -> Store | None:
-    """Return the place of a session in the database at an address (a store is returned as it is); None in memory.
-
-    A database of an earlier format is refused, or with ``upgrade`` brought to this one.
-    """
+    """Return the place of a session in the database at an address (a store is returned as it is); None in memory."""
     if durability not in (POWER, PROCESS):
         raise ValueError(f"durability must be {POWER!r} or {PROCESS!r}, got {durability!r}")
     if not isinstance(name, str) or not name or re.search("[\x00\ud800-\udfff]", name):
@@ -121,11 +45,11 @@ def open_store(
         if shared:
             problem = f"{path} lies on a network file system ({shared}), where SQLite's locks cannot be trusted"
             warnings.warn(f"{problem}: use a local disk, or a postgresql:// store", stacklevel=2)
-        return SQLite(path, name, durability=durability, must_exist=must_exist, upgrade=upgrade)
+        return SQLite(path, name, durability=durability, must_exist=must_exist)
     if is_postgres(url):
         from tarry.live.stores.postgres import Postgres
 
-        return Postgres(url, name, durability=durability, must_exist=must_exist, upgrade=upgrade)
+        return Postgres(url, name, durability=durability, must_exist=must_exist)
     raise ValueError(f"store must be {FORMS}, got {_shown(url)}")
 
 
@@ -165,16 +89,16 @@ def without_password(url: str) -> str:
     return f"{scheme}://{user.partition(':')[0]}{at}{host}"
 
 
-def shard_name(name: str, shard: int, shards: int) -> str:
+def shard_name(name: str, shard: int) -> str:
     """Return the name under which a shard of a join is stored."""
-    return f"{name}#{shard}/{shards}"
+    return f"{name}#{shard}"
 
 
-def stored_names(url: str) -> list[str]:
-    """Return the names of the sessions in a database."""
+def stored_names(url: str) -> dict[str, str]:
+    """Return the names of the sessions and joins in a database, and of what kind each is."""
     store = open_store(url, must_exist=True)
     if store is None:
-        return []
+        return {}
     try:
         return without_shards(store.names())
     except store.errors as error:
@@ -183,25 +107,14 @@ def stored_names(url: str) -> list[str]:
         store.close()
 
 
-def without_shards(names: list[str]) -> list[str]:
-    """Return the names of what people have made: shards belong to their joins.
+def without_shards(names: dict[str, str]) -> dict[str, str]:
+    """Return what people have made: shards are told by the name of their join.
 
-    >>> without_shards(["clicks#0/2", "clicks#1/2", "clicks", "a#1"])
-    ['clicks', 'a#1']
+    >>> without_shards({"clicks#0": "join", "clicks#1": "join", "a#b": "session"})
+    {'clicks': 'join', 'a#b': 'session'}
     """
-    return [name for name in names if not (found := _SHARD.fullmatch(name)) or found[1] not in names]
-
-
-def upgrade_store(url: str) -> int:
-    """Bring all of a database to this version's format, in one transaction; return the format that it had.
-
-    Earlier versions cannot read it afterwards.
-    """
-    store: Any = open_store(url, must_exist=True, upgrade=True)
-    if not hasattr(store, "was_format"):
-        raise ValueError(f"only databases have formats, got {_shown(url)}: give sqlite:/// or postgresql://")
-    store.close()
-    return int(store.was_format)
+    wholes = ((found[1] if (found := SHARD_OF.fullmatch(name)) else name, kind) for name, kind in names.items())
+    return dict(wholes)
 
 
 def network_file_system(path: Path) -> str:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
 from tarry.errors import Missing, StoreError
-from tarry.live.buffers import REGIONS, Chunk
-from tarry.live.encoding import ItemRow
-from tarry.live.stores import CLOSED, MAIN, Change
+from tarry.live.stores.base import CLOSED, MAIN, Entry, Snapshot
 
 
 class Memory:
@@ -26,56 +23,49 @@ class Memory:
         self.name, self.database = name, {} if database is None else database
         self._is_closed = False
 
-    def _session(self) -> Any:
+    def _shelf(self) -> Any:
         if self._is_closed:
             raise StoreError(f"{self.where}: {CLOSED}")
         if self.name not in self.database:
             raise Missing(f"{self.name!r} is gone from {self.where}")
         return self.database[self.name]
 
-    def names(self) -> list[str]:
-        return list(self.database)
+    def names(self) -> dict[str, str]:
+        return {name: shelf.kind for name, shelf in self.database.items()}
 
-    def configuration(self) -> tuple[str, int] | None:
-        return self._session().configuration if self.name in self.database else None
-
-    def create(self, configuration: str, checksum: int, change: Change) -> bool:
+    def create(self, kind: str, snapshot: Snapshot) -> bool:
         if self.name in self.database:
             return False
-        kept: dict[str, dict[int, Chunk]] = {region: {} for region in REGIONS}
-        self.database[self.name] = SimpleNamespace(configuration=(configuration, checksum), chunks=kept, rows={})
-        self.commit(change)
+        self.database[self.name] = SimpleNamespace(kind=kind, snapshot=snapshot, entries=[])
         return True
 
-    def begin(self, *, writes: bool) -> Chunk:
-        head: Chunk = self._session().head
-        return head
+    def begin(self, after: int, *, writes: bool) -> list[Entry]:
+        return self.entries(after)
 
-    def chunks(self, region: str, since: int, numbers: range | None = None) -> Iterable[Chunk]:
-        kept = self._session().chunks[region]
-        return [kept[i] for i in sorted(kept) if kept[i].version > since and (numbers is None or i in numbers)]
+    def entries(self, after: int) -> list[Entry]:
+        return [entry for entry in self._shelf().entries if entry.seq > after]
 
-    def row(self, t: int) -> ItemRow | None:
-        found: ItemRow | None = self._session().rows.get(t)
-        return found
+    def snapshot(self) -> Snapshot | None:
+        return self._shelf().snapshot if self.name in self.database else None
 
-    def commit(self, change: Change) -> None:
-        session = self._session()
-        if change.configuration is not None:
-            session.configuration = change.configuration
-            for kept in session.chunks.values():
-                kept.clear()
-        for region, chunks in change.chunks.items():
-            session.chunks[region].update((chunk.number, chunk) for chunk in chunks)
-        for t, row in change.rows.items():
-            if row is None:
-                session.rows.pop(t, None)
-            else:
-                session.rows[t] = row
-        session.head = change.head
+    def append(self, entry: Entry) -> None:
+        self._shelf().entries.append(entry)
 
     def rollback(self) -> None:
         pass
+
+    def replace(self, snapshot: Snapshot, oldest: bytes) -> None:
+        shelf = self._shelf()
+        if snapshot.seq > shelf.snapshot.seq:
+            shelf.snapshot = snapshot
+            shelf.entries = [entry for entry in shelf.entries if entry.seq >= snapshot.seq or entry.token >= oldest]
+
+    def rename(self, name: str) -> bool:
+        if name in self.database:
+            return False
+        self.database[name] = self.database.pop(self.name)
+        self.name = name
+        return True
 
     def remove(self) -> None:
         self.database.pop(self.name, None)

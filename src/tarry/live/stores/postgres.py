@@ -1,42 +1,135 @@
-"""Sessions in a PostgreSQL database, for several processes or hosts (extra ``postgres``)."""
+"""Sessions in a PostgreSQL database, for several processes or hosts (extra ``postgres``).
+
+A call takes two round trips: one that takes the lock and asks for entries, and one that writes and commits.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections import deque
+from threading import Lock
 from typing import Any
 from urllib.parse import unquote
 
 from tarry.errors import Missing, StoreError
-from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, remade_head
-from tarry.live.configuration import FORMAT, upgraded
-from tarry.live.encoding import ItemRow
-from tarry.live.stores import CLOSED, LATER, OLD, PATIENCE, PROCESS, Change, without_password
+from tarry.live.configuration import FORMAT
+from tarry.live.stores import without_password
+from tarry.live.stores.base import CLOSED, PATIENCE, PROCESS, Entry, Snapshot
 
 try:
     import psycopg
-    from psycopg.pq import TransactionStatus
-
-    from tarry.live.stores.connections import Connection, pool_of
+    from psycopg.conninfo import conninfo_to_dict
+    from psycopg_pool import ConnectionPool, PoolTimeout
 except ImportError as error:
-    raise StoreError("a postgresql:// store needs psycopg: pip install 'tarry[postgres]'") from error
+    raise StoreError("a postgresql:// store needs psycopg and psycopg_pool: pip install 'tarry[postgres]'") from error
 
-_LOCK = 0x54617279  # an advisory lock, so that two processes do not make or change the tables at once
+MOST = 16  # connections of a process to one database
+_AT_ONCE = 5.0  # seconds in which a server answers that is there
+_LOCK = 0x54617279  # an advisory lock, so that two processes do not make the tables at once
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS tarry_format (version INTEGER NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS tarry_sessions "
-    "(number SERIAL PRIMARY KEY, name TEXT UNIQUE NOT NULL, configuration TEXT NOT NULL, checksum BIGINT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS tarry_items (session INTEGER, round BIGINT, body TEXT NOT NULL, "
-    "play BYTEA NOT NULL, payload BYTEA, checksum BIGINT NOT NULL, PRIMARY KEY (session, round))",
-    *(
-        f"CREATE TABLE IF NOT EXISTS tarry_{region} (session INTEGER, chunk BIGINT, version BIGINT NOT NULL, "
-        "checksum BIGINT NOT NULL, data BYTEA NOT NULL, PRIMARY KEY (session, chunk))"
-        for region in REGIONS
-    ),
+    "CREATE TABLE IF NOT EXISTS tarry_objects (number SERIAL PRIMARY KEY, name TEXT UNIQUE NOT NULL, "
+    "kind TEXT NOT NULL, seq BIGINT NOT NULL, tokens BYTEA NOT NULL, body BYTEA NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS tarry_journal (object INTEGER, seq BIGINT, token BYTEA NOT NULL, body BYTEA NOT NULL, "
+    "PRIMARY KEY (object, seq))",
+)
+_ENTRIES = "SELECT seq, token, body FROM tarry_journal WHERE object = %s AND seq > %s ORDER BY seq"
+# A host that is gone without a word is noticed; what the address says of these goes first.
+_OPTIONS: dict[str, Any] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+# A process that has stopped in the middle of a call must not keep the others waiting for ever.
+_SETTINGS = (
+    "SELECT set_config('client_min_messages', 'warning', false), set_config('synchronous_commit', %s, false), "
+    "set_config('lock_timeout', %s, false), set_config('idle_in_transaction_session_timeout', %s, false)"
 )
 _inherited: list[Any] = []  # what a parent process has open, which must not be closed here
+_orphans: deque[Any] = deque()  # connections of calls that were cut short, to be given back
+_pools: dict[tuple[str, str, int], Shared] = {}
+_making = Lock()
+
+
+def _renew_lock() -> None:
+    global _making
+    _making = Lock()  # whoever held the old one is not there after a fork
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
+class Shared:
+    """The connections of this process to an address, which its sessions and joins share; closed after the last one."""
+
+    def __init__(self, url: str, commit_mode: str) -> None:
+        self.process, self.users = os.getpid(), 0
+
+        def configure(connection: psycopg.Connection[Any]) -> None:
+            connection.execute(_SETTINGS, (commit_mode, f"{1000 * PATIENCE:.0f}", f"{500 * PATIENCE:.0f}"))
+
+        options = _OPTIONS | conninfo_to_dict(url) | {"autocommit": True}
+        self.pool = ConnectionPool(
+            kwargs=options, min_size=0, max_size=MOST, timeout=PATIENCE, configure=configure, open=True
+        )
+
+    def take(self) -> psycopg.Connection[Any]:
+        """Return a connection, new if none waits; wait where all are at work."""
+        while _orphans:
+            shared, connection = _orphans.popleft()
+            if connection is not None:
+                self._return(shared, connection)
+            shared.leave()
+        while True:  # the pool's own check would wait between two that have ended
+            try:
+                connection = self.pool.getconn(timeout=_AT_ONCE)
+            except PoolTimeout:
+                if self.pool.get_stats()["pool_size"] < MOST:  # the server does not answer
+                    raise
+                connection = self.pool.getconn()
+            if _is_alive(connection):
+                return connection
+            self._return(self, connection)
+
+    @staticmethod
+    def _return(shared: Shared, connection: psycopg.Connection[Any]) -> None:
+        connection.close()
+        if shared.process == os.getpid():
+            shared.pool.putconn(connection)
+
+    def leave(self) -> None:
+        """Count one user less; after the last, nothing stays open."""
+        with _making:
+            self.users -= 1
+            if self.users or self.process != os.getpid():
+                return
+            for key in [key for key, shared in _pools.items() if shared is self]:
+                del _pools[key]
+        self.pool.close(timeout=1.0)
+
+
+def _is_alive(connection: psycopg.Connection[Any]) -> bool:
+    """Return whether the server has not ended a connection that was waiting, as far as this system knows."""
+    try:
+        for _ in range(2):  # its last words, and then the end
+            connection.pgconn.consume_input()
+    except psycopg.Error:
+        return False
+    return not connection.closed
+
+
+def _shared(url: str, commit_mode: str) -> Shared:
+    """Return the connections of this process to an address; none survives a fork."""
+    with _making:
+        shared = _pools.get((url, commit_mode, os.getpid()))
+        if shared is None:
+            shared = _pools[url, commit_mode, os.getpid()] = Shared(url, commit_mode)
+        shared.users += 1
+        return shared
 
 
 class Postgres:
@@ -45,184 +138,128 @@ class Postgres:
     where = "the database"
     errors: tuple[type[Exception], ...] = (psycopg.Error,)
 
-    def __init__(
-        self, url: str, name: str, *, durability: str, must_exist: bool = False, upgrade: bool = False
-    ) -> None:
+    def __init__(self, url: str, name: str, *, durability: str, must_exist: bool = False) -> None:
         self.url, self.name = url, name
         self._commit_mode = "off" if durability == PROCESS else "on"
         self._number: int | None = None
         self._is_closed = False
-        self._held: Connection | None = None  # while a transaction is under way
-        self._upgrades, self.was_format = upgrade, FORMAT
-        self._pool = pool_of(url, self._commit_mode)
+        self._held: psycopg.Connection[Any] | None = None  # while a transaction is under way
+        self._shared = None
         try:
-            self._has_tables = self._check_tables(must_exist)
-            self._let_go()
+            if (url, self._commit_mode, os.getpid()) not in _pools:
+                # First a connection by itself: it says why there is none, where a pool would only wait.
+                psycopg.connect(**_OPTIONS | conninfo_to_dict(url)).close()
+            self._shared = _shared(url, self._commit_mode)
+            try:
+                self._has_tables = _has_tables(self._ready(), must_exist=must_exist)
+            finally:
+                self._let_go()
         except BaseException as error:
             self.close()
             if isinstance(error, psycopg.Error):
                 raise StoreError(self.explain(error)) from None  # its own text may quote the password
             raise
 
-    def _check_tables(self, must_exist: bool) -> bool:
-        """Return whether there are tables of this format; those of an earlier one are brought to it if asked for.
-
-        Whoever opens a session needs no right to make tables, and leaves none.
-        """
-        run = self._ready().execute
-        found = run("SELECT to_regclass('tarry_format') IS NOT NULL").fetchone()
-        written = run("SELECT version FROM tarry_format").fetchone() if found and found[0] else None
-        if written is None:
-            if must_exist:
-                raise Missing("the database holds nothing of Tarry's: make a session or join first (tarry join new)")
-            return False
-        self.was_format = written[0]
-        if self.was_format > FORMAT:
-            raise StoreError(LATER.format(self.where, self.was_format, FORMAT))
-        if self.was_format < FORMAT:
-            if not self._upgrades:
-                raise StoreError(OLD.format(self.where, self.was_format, FORMAT, without_password(self.url)))
-            self._upgrade()
-        return True
-
-    def _make_tables(self) -> None:
-        with self._ready().transaction():
-            run = self._ready().execute
-            run("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-            for statement in _SCHEMA:
-                run(statement)
-            if run("SELECT version FROM tarry_format").fetchone() is None:
-                run("INSERT INTO tarry_format VALUES (%s)", (FORMAT,))
-        self._has_tables = True
-
-    def _upgrade(self) -> None:
-        """Bring tables of an earlier format to this one, in one transaction; the first had a table of heads."""
-        with self._ready().transaction():
-            run = self._ready().execute
-            run("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-            written = run("SELECT version FROM tarry_format").fetchone()
-            if written is None or written[0] >= FORMAT:
-                return  # somebody was faster
-            is_first = written[0] == 1
-            heads, data = ("tarry_heads", "0, slots") if is_first else (f"tarry_{STATE}", "h.checksum, data")
-            run(f"LOCK TABLE {heads} IN ACCESS EXCLUSIVE MODE")
-            wanted = (
-                f"SELECT number, configuration, s.checksum, version, {data} FROM tarry_sessions s "
-                f"JOIN {heads} h ON number = session"
-            ) + ("" if is_first else f" WHERE chunk = {HEAD}")
-            for number, text, checksum, version, of_head, found in run(wanted).fetchall():
-                run(_RECONFIGURE, (*upgraded((text, checksum), self.where), number))
-                wanted = "SELECT coalesce(sum(checksum), 0) FROM tarry_{} WHERE session = %s AND chunk >= 0"
-                sums = [run(wanted.format(region), (number,)).fetchone() for region in REGIONS]
-                total = sum(int(one[0]) for one in sums if one)
-                head = Chunk(HEAD, version, of_head, found.to_bytes(4, "little") if is_first else found)
-                run(_UPSERT.format(STATE), (number, *remade_head(head, total, self.where)))
-            run("DROP TABLE IF EXISTS tarry_heads")
-            run("UPDATE tarry_format SET version = %s", (FORMAT,))
-
-    def _ready(self) -> Connection:
+    def _ready(self) -> psycopg.Connection[Any]:
         """Return the connection of the transaction under way, or one to begin with."""
-        if self._is_closed:
+        if self._is_closed or self._shared is None:
             raise StoreError(CLOSED)
-        if self._pool.process != os.getpid():
-            _inherited.append((self._pool, self._held))
-            self._pool, self._held = pool_of(self.url, self._commit_mode), None
+        if self._shared.process != os.getpid():
+            _inherited.append((self._shared, self._held))
+            self._shared, self._held = _shared(self.url, self._commit_mode), None
         if self._held is None:
-            self._held = self._pool.take()
+            self._held = self._shared.take()
         return self._held
 
     def _let_go(self) -> None:
         """Hand the connection back where no transaction is under way; a broken one is closed."""
         held = self._held
-        if held is not None and (held.closed or not held.info.transaction_status):
+        if held is not None and self._shared is not None and (held.closed or not held.info.transaction_status):
             self._held = None
-            self._pool.give(held)
+            self._shared.pool.putconn(held)
 
-    def names(self) -> list[str]:
-        if not self._has_tables:
-            return []
+    def _ask(self, query: str, *arguments: Any) -> list[Any]:
+        """Return the rows of a query, in the transaction under way or in one of its own."""
         try:
-            return [row[0] for row in self._ready().execute("SELECT name FROM tarry_sessions ORDER BY number")]
+            return self._ready().execute(query, arguments, binary=True).fetchall()
         finally:
             self._let_go()
 
-    def configuration(self) -> tuple[str, int] | None:
+    def names(self) -> dict[str, str]:
+        return dict(self._ask("SELECT name, kind FROM tarry_objects ORDER BY number")) if self._has_tables else {}
+
+    def snapshot(self) -> Snapshot | None:
         if not self._has_tables:
             return None
-        wanted = "SELECT number, configuration, checksum FROM tarry_sessions WHERE name = %s"
-        try:
-            found = self._ready().execute(wanted, (self.name,)).fetchone()
-        finally:
-            self._let_go()
-        if found is None:
+        rows = self._ask("SELECT number, seq, tokens, body FROM tarry_objects WHERE name = %s", self.name)
+        if not rows:
             return None
-        self._number, text, checksum = found
-        return text, checksum
+        self._number, *found = rows[0]
+        return Snapshot(*found)
 
-    def create(self, configuration: str, checksum: int, change: Change) -> bool:
-        run = self._ready().execute
+    def create(self, kind: str, snapshot: Snapshot) -> bool:
         if not self._has_tables:
-            self._make_tables()
-        if not self._ready().info.transaction_status:  # else it is that of ``making``
-            run("BEGIN")
-        try:
-            added = run(
-                "INSERT INTO tarry_sessions (name, configuration, checksum) VALUES (%s, %s, %s) "
-                "ON CONFLICT DO NOTHING RETURNING number",
-                (self.name, configuration, checksum),
-            ).fetchone()
-            if added is not None:
-                self._number = added[0]
-                self.commit(change)
-            return added is not None
-        finally:
-            self.rollback()  # where nothing was committed
+            with self._ready().transaction():
+                self._ready().execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+                for statement in _SCHEMA:
+                    self._ready().execute(statement)
+                if self._ready().execute("SELECT version FROM tarry_format").fetchone() is None:
+                    self._ready().execute("INSERT INTO tarry_format VALUES (%s)", (FORMAT,))
+            self._has_tables = True
+        added = (
+            "INSERT INTO tarry_objects (name, kind, seq, tokens, body) VALUES (%s, %s, %s, %s, %s) "
+            "ON CONFLICT DO NOTHING RETURNING number"
+        )
+        rows = self._ask(added, self.name, kind, *snapshot)
+        if rows:
+            self._number = rows[0][0]
+        return bool(rows)
 
-    def begin(self, *, writes: bool) -> Chunk:
-        run = self._ready().execute
-        run("BEGIN" if writes else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        wanted = "SELECT version, checksum, data FROM tarry_state WHERE session = %s AND chunk = %s"
-        found = run(wanted + " FOR UPDATE" * writes, (self._number, HEAD), binary=True).fetchone()
-        if found is None:
+    def begin(self, after: int, *, writes: bool) -> list[Entry]:
+        self.rollback()
+        if self._number is None and self.snapshot() is None:
             raise Missing(f"{self.name!r} is gone from the database")
-        return Chunk(HEAD, *found)
+        how = "BEGIN" if writes else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        look = f"SELECT 1 FROM tarry_objects WHERE number = {self._number}" + " FOR UPDATE" * writes
+        # In one message, and not as a pipeline: after that the server would not end a transaction that rests too long.
+        cursor = self._ready().execute(f"{how}; {look}; {_ENTRIES % (self._number, after)}")
+        cursor.nextset()
+        is_there = cursor.fetchone() is not None
+        cursor.nextset()
+        if not is_there:
+            raise Missing(f"{self.name!r} is gone from the database")
+        return [Entry(*row) for row in cursor]
 
-    @contextmanager
-    def held(self) -> Iterator[Chunk]:
-        """Hold a transaction that writes while this process makes others; yield the head."""
-        with self._pool.resting:
-            try:
-                head = self.begin(writes=True)
-                self.keep()
-                yield head
-            finally:
-                self.rollback()  # where nothing was committed
+    def entries(self, after: int) -> list[Entry]:
+        return [Entry(*row) for row in self._ask(_ENTRIES, self._number, after)]
 
-    @contextmanager
-    def making(self) -> Iterator[None]:
-        """Hold a lock on a name until :meth:`create`, while this process makes what belongs to it under others."""
-        with self._pool.resting:
-            try:
-                run = self._ready().execute
-                run("BEGIN")
-                self.keep()
-                run("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (_LOCK, self.name))
-                self._has_tables = self._check_tables(must_exist=False)  # others may have made them
-                yield
-            finally:
-                self.rollback()
+    def append(self, entry: Entry) -> None:
+        connection = self._ready()
+        with connection.pipeline():
+            connection.execute("INSERT INTO tarry_journal VALUES (%s, %s, %s, %s)", (self._number, *entry))
+            connection.execute("COMMIT")
+        self._let_go()
 
-    def keep(self) -> None:
-        """Let the transaction under way rest as long as it takes; raise StoreError if it has ended, with its locks."""
-        held = self._held
-        if held is not None and held.info.transaction_status is TransactionStatus.INTRANS:
-            with suppress(psycopg.Error):
-                held.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-                return
-        raise StoreError(f"the lock of {self.name!r} is gone, with the connection that held it: call again")
+    def replace(self, snapshot: Snapshot, oldest: bytes) -> None:
+        with self._ready().transaction():
+            run = self._ready().execute
+            wanted = "UPDATE tarry_objects SET seq = %s, tokens = %s, body = %s WHERE number = %s AND seq < %s"
+            if run(wanted, (*snapshot, self._number, snapshot.seq)).rowcount:
+                gone = "DELETE FROM tarry_journal WHERE object = %s AND seq < %s AND token < %s"
+                run(gone, (self._number, snapshot.seq, oldest))
+        self._let_go()
+
+    def rename(self, name: str) -> bool:
+        wanted = (
+            "UPDATE tarry_objects SET name = %s WHERE name = %s "
+            "AND NOT EXISTS (SELECT 1 FROM tarry_objects WHERE name = %s) RETURNING 1"
+        )
+        is_done = bool(self._ask(wanted, name, self.name, name))
+        self.name = name if is_done else self.name
+        return is_done
 
     def rollback(self) -> None:
-        if self._held is None or self._pool.process != os.getpid():  # else it is the parent's own, with its connection
+        if self._held is None or self._shared is None or self._shared.process != os.getpid():  # else the parent's own
             return
         try:
             if not self._held.closed and self._held.info.transaction_status:
@@ -231,63 +268,34 @@ class Postgres:
             self._held.close()
         self._let_go()
 
-    def chunks(self, region: str, since: int, numbers: range | None = None) -> Iterator[Chunk]:
-        first, last = (0, 1 << 40) if numbers is None else (numbers.start, numbers.stop - 1)
-        found = self._ready().execute(
-            f"SELECT chunk, version, checksum, data FROM tarry_{region} "
-            "WHERE session = %s AND chunk BETWEEN %s AND %s AND version > %s ORDER BY chunk",
-            (self._number, first, last, since),
-            binary=True,
-        )
-        for row in found:
-            yield Chunk(*row)
-
-    def row(self, t: int) -> ItemRow | None:
-        wanted = "SELECT body, play, payload, checksum FROM tarry_items WHERE session = %s AND round = %s"
-        found = self._ready().execute(wanted, (self._number, t), binary=True).fetchone()
-        return None if found is None else ItemRow(*found)
-
-    def commit(self, change: Change) -> None:
-        cursor = self._ready().cursor()
-        gone = [t for t, row in change.rows.items() if row is None]
-        kept = [(self._number, t, *row) for t, row in change.rows.items() if row is not None]
-        with self._ready().pipeline():
-            if change.configuration is not None:
-                cursor.execute(_RECONFIGURE, (*change.configuration, self._number))
-                for region in REGIONS:
-                    cursor.execute(f"DELETE FROM tarry_{region} WHERE session = %s AND chunk >= 0", (self._number,))
-            for region, chunks in change.chunks.items():
-                wanted = [*chunks, change.head] if region == STATE else chunks
-                if wanted:
-                    cursor.executemany(_UPSERT.format(region), [(self._number, *chunk) for chunk in wanted])
-            if gone:
-                cursor.execute("DELETE FROM tarry_items WHERE session = %s AND round = ANY(%s)", (self._number, gone))
-            if kept:
-                cursor.executemany(_KEEP, kept)
-            cursor.execute("COMMIT")
-        self._let_go()
-
     def remove(self) -> None:
-        if self.configuration() is None:
+        if self.snapshot() is None:
             return
         with self._ready().transaction():
             run = self._ready().execute
-            # Whoever writes holds the head: the end of that call is waited for.
-            run("SELECT 1 FROM tarry_state WHERE session = %s AND chunk = %s FOR UPDATE", (self._number, HEAD))
-            for table in (*REGIONS, "items"):
-                run(f"DELETE FROM tarry_{table} WHERE session = %s", (self._number,))
-            run("DELETE FROM tarry_sessions WHERE number = %s", (self._number,))
+            # Whoever writes holds the row: the end of that call is waited for.
+            run("DELETE FROM tarry_objects WHERE number = %s", (self._number,))
+            run("DELETE FROM tarry_journal WHERE object = %s", (self._number,))
         self._let_go()
 
     def close(self) -> None:
-        if self._is_closed or self._pool.process != os.getpid():
-            self._is_closed = True
-            return
         self._is_closed = True
-        if self._held is not None:
-            self._held.close()  # which ends a transaction that is under way
-            self._let_go()
-        self._pool.leave()
+        shared, self._shared = self._shared, None
+        held, self._held = self._held, None
+        if shared is None:
+            return
+        if shared.process != os.getpid():
+            _inherited.append((shared, held))
+            return
+        if held is not None:
+            held.close()  # which ends a transaction that is under way
+            shared.pool.putconn(held)
+        shared.leave()
+
+    def __del__(self) -> None:
+        shared = getattr(self, "_shared", None)
+        if shared is not None:  # of whoever was never closed: no lock may be taken here
+            _orphans.append((shared, self._held))
 
     def explain(self, error: Exception) -> str:
         said = self._without_secrets(str(error)).strip()
@@ -314,13 +322,17 @@ class Postgres:
         return text
 
 
-_RECONFIGURE = "UPDATE tarry_sessions SET configuration = %s, checksum = %s WHERE number = %s"
-_UPSERT = (
-    "INSERT INTO tarry_{0} VALUES (%s, %s, %s, %s, %s) ON CONFLICT (session, chunk) "
-    "DO UPDATE SET version = excluded.version, checksum = excluded.checksum, data = excluded.data"
-)
-_KEEP = (
-    "INSERT INTO tarry_items VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (session, round) "
-    "DO UPDATE SET body = excluded.body, play = excluded.play, payload = excluded.payload, "
-    "checksum = excluded.checksum"
-)
+def _has_tables(connection: psycopg.Connection[Any], *, must_exist: bool) -> bool:
+    """Return whether there are tables of this format; whoever opens a session needs no right to make them."""
+    found = connection.execute("SELECT to_regclass('tarry_format') IS NOT NULL").fetchone()
+    written = connection.execute("SELECT version FROM tarry_format").fetchone() if found and found[0] else None
+    if written is None:
+        if must_exist:
+            raise Missing("the database holds nothing of Tarry's: make a session or join first (tarry join new)")
+        return False
+    if written[0] != FORMAT:
+        raise StoreError(
+            f"the database is in format {written[0]}, this version of Tarry reads {FORMAT}; it was left as it is: use "
+            "the version that wrote it"
+        )
+    return True

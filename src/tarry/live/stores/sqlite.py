@@ -1,24 +1,24 @@
-"""Sessions in one SQLite file: write-ahead log, one transaction per call, readers never wait."""
+"""Sessions in one SQLite file: a write-ahead log, an insertion for each call, readers never wait."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sqlite3
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from struct import unpack_from
+from threading import get_ident
 from typing import Any
 from weakref import WeakSet
 
 from tarry.errors import Missing, StoreError
-from tarry.live.buffers import HEAD, REGIONS, STATE, Chunk, remade_head
-from tarry.live.configuration import FORMAT, upgraded
-from tarry.live.encoding import ItemRow
-from tarry.live.stores import CLOSED, LATER, OLD, PATIENCE, PROCESS, Change
+from tarry.live.configuration import FORMAT
+from tarry.live.stores.base import CLOSED, PATIENCE, PROCESS, Entry, Snapshot
 
 try:
     import fcntl
@@ -26,44 +26,59 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 APPLICATION = 0x54617279
-_LOGS = ("-wal", "-journal")  # with one of these, SQLite makes the file whole by itself
+_LOG = "-wal"
+_LOGS = (_LOG, "-journal")  # with one of these, SQLite makes the file whole by itself
 _EMPTY = "{} is empty: make a session or join first (tarry join new), or restore a copy"
-_TABLE = (
-    "CREATE TABLE tarry_{} "
-    "(place INTEGER PRIMARY KEY, version INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB NOT NULL);"
-)
-# Nothing is synchronised on the way: the whole file is, at the end.
+_LATER = "{} is in format {}, this version of Tarry reads {}; it was left as it is: use the version that wrote it"
+# Nothing is synchronised on the way: the whole file is, at the end. A number is never used twice, so that who has an
+# object open can tell it from another that has taken its name.
 _SCHEMA = f"""
 PRAGMA synchronous = OFF;
 BEGIN;
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {FORMAT};
-CREATE TABLE tarry_sessions (number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, configuration TEXT NOT NULL,
-    checksum INTEGER NOT NULL);
-CREATE TABLE tarry_items (place INTEGER PRIMARY KEY, body TEXT NOT NULL, play BLOB NOT NULL, payload BLOB,
-    checksum INTEGER NOT NULL);
-{"".join(map(_TABLE.format, REGIONS))}
+CREATE TABLE tarry_objects (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE NOT NULL, kind TEXT NOT NULL,
+    seq INTEGER NOT NULL, tokens BLOB NOT NULL, body BLOB NOT NULL);
+CREATE TABLE tarry_journal (place INTEGER PRIMARY KEY, token BLOB NOT NULL, body BLOB NOT NULL);
 COMMIT;
 PRAGMA journal_mode = WAL
 """
-# The key of a row is the session's number above this bit and the chunk or round below it: rows of one session lie
-# together, and a table that grows at its end stays packed. The head is a row of the state: a table of its own would
-# cost every transaction another page.
+# An entry's place is the object's number above this bit and the entry's below it: entries of one object lie together.
 _BITS = 40
-_FIRST = 1  # where chunk 0 lies, since the head is chunk -1
 
 _open: WeakSet[SQLite] = WeakSet()  # connections of this process, or of one that it was forked from
 _opening = threading.Lock()  # from a look at a file's first bytes until it is connected to
+_at_work: dict[int, SQLite] = {}  # by thread: whose call is under way, in SQLite or between two calls of it
+_cut_off = ""  # a file that another thread was busy with when this process was forked
 
 
-def _renew_lock() -> None:
-    """Make a lock that nobody holds: after a fork, the thread that held it may not be there."""
-    global _opening
+def _look_around() -> None:
+    """After a fork, note whether another thread was at work: it is not there to let go of SQLite's own locks."""
+    global _opening, _cut_off
+    others = [store for thread, store in _at_work.items() if thread != get_ident()]
+    if others or _opening.locked():
+        _cut_off = _cut_off or next((store.where for store in others), "a file")
+        for store in _open:  # to close one might wait for such a lock, for ever: these stay, also when Python ends
+            if store.database is not None:
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(store.database))
     _opening = threading.Lock()
+    _at_work.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
+    os.register_at_fork(after_in_child=_look_around)
+
+
+@contextmanager
+def _working(store: SQLite) -> Iterator[None]:
+    """Note that this thread is at work, if it is not noted already."""
+    before = _at_work.get(get_ident())
+    _at_work[get_ident()] = store
+    try:
+        yield
+    finally:
+        if before is None:
+            _at_work.pop(get_ident(), None)
 
 
 class SQLite:
@@ -71,16 +86,15 @@ class SQLite:
 
     errors: tuple[type[Exception], ...] = (sqlite3.Error,)
 
-    def __init__(
-        self, path: str, name: str, *, durability: str, must_exist: bool = False, upgrade: bool = False
-    ) -> None:
+    def __init__(self, path: str, name: str, *, durability: str, must_exist: bool = False) -> None:
         self.path, self.name = Path(path).absolute(), name  # wherever the process goes later
         self.where = str(self.path)
+        self._log = self.where + _LOG
         self._synchronous = "NORMAL" if durability == PROCESS else "FULL"
-        self._base = 0  # where the rows of this session begin; the first session's number is 1
+        self._base = 0  # the place before the first entry
+        self._version: int | None = None  # of what was read last; another once somebody else has written
         self._is_closed = self._is_lost = False
         self.database: Any = None  # until there is a file
-        self._upgrades, self.was_format = upgrade, FORMAT
         if _is_there(self.path, must_exist=must_exist):
             try:
                 self._connect()
@@ -88,29 +102,33 @@ class SQLite:
                 raise StoreError(self.explain(error)) from error
 
     def _connect(self) -> None:
-        """Open a file that is there, if asked to bring it to this format, and have a write-ahead log."""
+        """Open a file that is there."""
+        if _cut_off:
+            problem = f"this process was forked while another thread was busy with {_cut_off}"
+            raise StoreError(f"{problem}, and SQLite cannot be used here: fork before that, or spawn")
         with _opening:
-            version = self.was_format = _check_file(self.path)
-            if version < FORMAT and not self._upgrades:
-                raise StoreError(OLD.format(self.path, version, FORMAT, f"sqlite:///{self.path}"))
-            _let_go_of_parents()
-            address = f"{self.path.as_uri()}?mode=rw"
-            database = sqlite3.connect(
-                address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
-            )
+            _at_work[get_ident()] = self
             try:
-                _switch_to_log(database, self.path)
-                if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                    raise StoreError(_EMPTY.format(self.path))
-                if version < FORMAT:
-                    _upgrade(database, self.where)
-                for setting in (f"synchronous = {self._synchronous}", "fullfsync = 1", "checkpoint_fullfsync = 1"):
-                    database.execute(f"PRAGMA {setting}")
-            except BaseException:  # whoever keeps the error must not keep the file locked
-                database.close()
-                raise
-            self.database, self.process, self._is_lost = database, os.getpid(), False
-            self._file = _identity_of(self.path)
+                _check_file(self.path)
+                _let_go_of_parents()
+                address = f"{self.path.as_uri()}?mode=rw"
+                database = sqlite3.connect(
+                    address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+                )
+                try:
+                    _switch_to_log(database, self.path)
+                    if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                        raise StoreError(_EMPTY.format(self.path))
+                    for setting in (f"synchronous = {self._synchronous}", "fullfsync = 1", "checkpoint_fullfsync = 1"):
+                        database.execute(f"PRAGMA {setting}")
+                    database.execute("SELECT count(*) FROM tarry_objects").fetchone()  # so that there is a log
+                except BaseException:  # whoever keeps the error must not keep the file locked
+                    database.close()
+                    raise
+            finally:
+                _at_work.pop(get_ident(), None)
+            self.database, self.process, self._is_lost, self._version = database, os.getpid(), False, None
+            self._files = [_identity_of(self.where), _identity_of(self._log)]
             _open.add(self)
 
     def _ready(self) -> sqlite3.Connection:
@@ -123,57 +141,84 @@ class SQLite:
         return database
 
     def _check_same_file(self) -> None:
-        """Refuse to go on where the path leads to another file than was opened: what is written there nobody finds."""
+        """Refuse to go on where the path leads to another file or log: nobody would find what is written."""
         try:
-            now = _identity_of(self.where)
+            file, log = os.stat(self.where), os.stat(self._log)  # noqa: PTH116 - a call's time counts here
+            is_same = [(file.st_dev, file.st_ino), (log.st_dev, log.st_ino)] == self._files
         except OSError:
-            now = None
-        if now != self._file:
+            is_same = False
+        if not is_same:
             problem = f"{self.path} was deleted, moved or replaced while it was open, so nothing was changed"
             raise StoreError(f"{problem}: put it back, or open again what is there now")
 
-    def names(self) -> list[str]:
+    def names(self) -> dict[str, str]:
         if self.database is None:
-            return []
-        return [row[0] for row in self._ready().execute("SELECT name FROM tarry_sessions ORDER BY number")]
+            return {}
+        with _working(self):
+            return dict(self._ready().execute("SELECT name, kind FROM tarry_objects ORDER BY number").fetchall())
 
-    def configuration(self) -> tuple[str, int] | None:
+    def snapshot(self) -> Snapshot | None:
         if self.database is None:
             return None
-        wanted = "SELECT number, configuration, checksum FROM tarry_sessions WHERE name = ?"
-        found = self._ready().execute(wanted, (self.name,)).fetchone()
+        wanted = "SELECT number, seq, tokens, body FROM tarry_objects WHERE name = ?"
+        with _working(self):
+            found = self._ready().execute(wanted, (self.name,)).fetchone()
         if found is None:
             return None
         self._base = found[0] << _BITS
-        return str(found[1]), found[2]
+        return Snapshot(*found[1:])
 
-    def create(self, configuration: str, checksum: int, change: Change) -> bool:
+    def create(self, kind: str, snapshot: Snapshot) -> bool:
         if self.database is None:
             _make_file(self.path)
             self._connect()
         run = self._ready().execute
-        run("BEGIN IMMEDIATE")
+        self._begin("BEGIN IMMEDIATE")
         try:
-            is_new = self.configuration() is None
+            is_new = run("SELECT 1 FROM tarry_objects WHERE name = ?", (self.name,)).fetchone() is None
             if is_new:
-                row = (self.name, configuration, checksum)
-                added = run("INSERT INTO tarry_sessions (name, configuration, checksum) VALUES (?, ?, ?)", row)
+                row = (self.name, kind, *snapshot)
+                added = run("INSERT INTO tarry_objects (name, kind, seq, tokens, body) VALUES (?, ?, ?, ?, ?)", row)
                 self._base = (added.lastrowid or 0) << _BITS
-                self.commit(change)
+                self._commit()
             return is_new
         finally:
             self.rollback()  # where nothing was committed
 
-    def begin(self, *, writes: bool) -> Chunk:
-        run = self._ready().execute
-        if not writes:  # writers look before they commit: asking the system twice would cost a call 3 % of its time
+    def begin(self, after: int, *, writes: bool) -> list[Entry] | None:
+        database = self._ready()
+        self._begin("BEGIN IMMEDIATE" if writes else "")
+        if not writes:  # writers look before they commit
             self._check_same_file()
-        run("BEGIN IMMEDIATE" if writes else "BEGIN")
-        wanted = "SELECT version, checksum, data FROM tarry_state WHERE place = ?"
-        found = run(wanted, (self._base + _FIRST + HEAD,)).fetchone()
+        version = database.execute("PRAGMA data_version").fetchone()[0]
+        if version == self._version:
+            if not writes:
+                _at_work.pop(get_ident(), None)
+            return None
+        if not writes:
+            database.execute("BEGIN")
+        wanted = "SELECT number FROM tarry_objects WHERE number = ? OR (? = 0 AND name = ?)"
+        number = self._base >> _BITS
+        found = database.execute(wanted, (number, number, self.name)).fetchone()
         if found is None:
             raise Missing(f"{self.name!r} is gone from {self.path}")
-        return Chunk(HEAD, *found)
+        self._base = found[0] << _BITS
+        entries = self.entries(after)
+        self._version = version
+        return entries
+
+    def _begin(self, how: str) -> None:
+        """Start a transaction, with which this thread is at work until it ends; end one that was left open."""
+        if self.database.in_transaction:
+            self.rollback()
+        _at_work[get_ident()] = self
+        if how:
+            self.database.execute(how)
+
+    def _commit(self) -> None:
+        self._check_same_file()  # the last moment to find out
+        self.database.execute("COMMIT")
+        _at_work.pop(get_ident(), None)
 
     def rollback(self) -> None:
         if self._is_closed or self.database is None:
@@ -184,57 +229,52 @@ class SQLite:
         except sqlite3.Error:  # the end of a connection is the end of its transaction too
             self._let_go()
             self._is_lost = True
+        _at_work.pop(get_ident(), None)
 
-    def chunks(self, region: str, since: int, numbers: range | None = None) -> Iterator[Chunk]:
-        base = self._base + _FIRST
-        first, last = (0, (1 << _BITS) - 1 - _FIRST) if numbers is None else (numbers.start, numbers.stop - 1)
-        found = self.database.execute(
-            f"SELECT place, version, checksum, data FROM tarry_{region} WHERE place BETWEEN ? AND ? AND version > ? "
-            "ORDER BY place",
-            (base + first, base + last, since),
-        )
-        for place, *rest in found:
-            yield Chunk(place - base, *rest)
+    def entries(self, after: int) -> list[Entry]:
+        base = self._base
+        wanted = "SELECT place, token, body FROM tarry_journal WHERE place > ? AND place < ? ORDER BY place"
+        with _working(self):
+            found = self._ready().execute(wanted, (base + after, base + (1 << _BITS)))
+            return [Entry(place - base, token, body) for place, token, body in found]
 
-    def row(self, t: int) -> ItemRow | None:
-        wanted = "SELECT body, play, payload, checksum FROM tarry_items WHERE place = ?"
-        found = self.database.execute(wanted, (self._base + t,)).fetchone()
-        return None if found is None else ItemRow(*found)
+    def append(self, entry: Entry) -> None:
+        seq, token, body = entry
+        self.database.execute("INSERT INTO tarry_journal VALUES (?, ?, ?)", (self._base + seq, token, body))
+        self._commit()
 
-    def commit(self, change: Change) -> None:
-        many, base = self.database.executemany, self._base
-        if change.configuration is not None:
-            row = (*change.configuration, base >> _BITS)
-            many("UPDATE tarry_sessions SET configuration = ?, checksum = ? WHERE number = ?", [row])
-            for region in REGIONS:
-                all_of_it = (base + _FIRST, base + (1 << _BITS) - 1)
-                many(f"DELETE FROM tarry_{region} WHERE place BETWEEN ? AND ?", [all_of_it])
-        for region, chunks in change.chunks.items():
-            wanted = [*chunks, change.head] if region == STATE else chunks
-            if wanted:
-                rows = [(base + _FIRST + i, version, checksum, data) for i, version, checksum, data in wanted]
-                many(f"INSERT OR REPLACE INTO tarry_{region} VALUES (?, ?, ?, ?)", rows)
-        gone = [(base + t,) for t, row in change.rows.items() if row is None]
-        kept = [(base + t, *row) for t, row in change.rows.items() if row is not None]
-        if gone:
-            many("DELETE FROM tarry_items WHERE place = ?", gone)
-        if kept:
-            many("INSERT OR REPLACE INTO tarry_items VALUES (?, ?, ?, ?, ?)", kept)
-        self._check_same_file()  # the last moment to find out
-        self.database.execute("COMMIT")
+    def replace(self, snapshot: Snapshot, oldest: bytes) -> None:
+        run, base = self._ready().execute, self._base
+        self._begin("BEGIN IMMEDIATE")
+        try:
+            row = (*snapshot, base >> _BITS, snapshot.seq)
+            if run("UPDATE tarry_objects SET seq = ?, tokens = ?, body = ? WHERE number = ? AND seq < ?", row).rowcount:
+                first = (base, base + snapshot.seq, oldest)
+                run("DELETE FROM tarry_journal WHERE place > ? AND place < ? AND token < ?", first)
+                self._commit()
+        finally:
+            self.rollback()
+
+    def rename(self, name: str) -> bool:
+        run = self._ready().execute
+        with suppress(sqlite3.IntegrityError), _working(self):
+            run("UPDATE tarry_objects SET name = ? WHERE name = ?", (name, self.name))
+            self.name = name
+        return self.name == name
 
     def remove(self) -> None:
-        if self.configuration() is None:
+        if self.database is None:
             return
         run = self._ready().execute
-        run("BEGIN IMMEDIATE")
+        self._begin("BEGIN IMMEDIATE")
         try:
-            if self.configuration() is not None:  # nobody was faster
-                all_of_it = (self._base - (1 << (_BITS - 1)), self._base + (1 << (_BITS - 1)) - 1)
-                for table in (*REGIONS, "items"):
-                    run(f"DELETE FROM tarry_{table} WHERE place BETWEEN ? AND ?", all_of_it)
-                run("DELETE FROM tarry_sessions WHERE number = ?", (self._base >> _BITS,))
-                run("COMMIT")
+            found = run("SELECT number FROM tarry_objects WHERE name = ?", (self.name,)).fetchone()
+            if found is not None:
+                base = found[0] << _BITS
+                run("DELETE FROM tarry_journal WHERE place > ? AND place < ?", (base, base + (1 << _BITS)))
+                run("DELETE FROM tarry_objects WHERE number = ?", found)
+                self._commit()
+                self._version = None
         finally:
             self.rollback()
 
@@ -246,7 +286,8 @@ class SQLite:
         if self.database is not None and self.process == os.getpid():
             with _opening:
                 _open.discard(self)
-            self.database.close()
+            with _working(self):
+                self.database.close()
 
     def explain(self, error: Exception) -> str:
         text = str(error)
@@ -280,29 +321,6 @@ def _switch_to_log(database: sqlite3.Connection, path: Path) -> None:
     if mode != "wal":
         problem = f"{path} cannot have a write-ahead log (SQLite keeps the mode {mode!r})"
         raise StoreError(f"{problem}, so readers would wait for writers: put the file on a local disk")
-
-
-def _upgrade(database: sqlite3.Connection, where: str) -> None:
-    """Bring a file of an earlier format to this one, in one transaction."""
-    run = database.execute
-    run("BEGIN IMMEDIATE")
-    try:
-        if run("PRAGMA user_version").fetchone()[0] < FORMAT:  # nobody was faster
-            for number, *stored in run("SELECT number, configuration, checksum FROM tarry_sessions").fetchall():
-                place = number << _BITS
-                values = (*upgraded((stored[0], stored[1]), where), number)
-                run("UPDATE tarry_sessions SET configuration = ?, checksum = ? WHERE number = ?", values)
-                found = run("SELECT version, checksum, data FROM tarry_state WHERE place = ?", (place,)).fetchone()
-                wanted = "SELECT total(checksum) FROM tarry_{} WHERE place > ? AND place < ?"
-                sums = [run(wanted.format(name), (place, place + (1 << _BITS))).fetchone() for name in REGIONS]
-                head = remade_head(Chunk(HEAD, *found), int(sum(one[0] for one in sums)), where)
-                row = (*head[1:], place)
-                run("UPDATE tarry_state SET version = ?, checksum = ?, data = ? WHERE place = ?", row)
-            run(f"PRAGMA user_version = {FORMAT}")
-        run("COMMIT")
-    except BaseException:
-        run("ROLLBACK")
-        raise
 
 
 def _make_file(path: Path) -> None:
@@ -358,16 +376,16 @@ def _is_there(path: Path, *, must_exist: bool) -> bool:
     return False
 
 
-def _check_file(path: Path) -> int:
-    """Return the format of a file of ours; raise StoreError about any other, before anything is opened for writing.
+def _check_file(path: Path) -> None:
+    """Raise StoreError about a file that is none of ours, before anything is opened for writing.
 
     The first bytes are read as they stand on the disk: SQLite itself would first want the log. To close the file again
     drops the locks of every connection that this process has to it, so a file that is open here already is not
     opened beside SQLite: it is ours.
     """
     try:
-        if any(store._file == _identity_of(path) for store in _open):
-            return FORMAT
+        if any(store._files[:1] == [_identity_of(path)] for store in _open):
+            return
         with path.open("rb") as file:
             first = file.read(100)
     except OSError as error:
@@ -379,12 +397,11 @@ def _check_file(path: Path) -> int:
     page, version, application = unpack_from(">16xH42xI4xI", first)  # as SQLite's documentation lays them out
     if application != APPLICATION:
         raise StoreError(f"{path} is a database of some other program; it was left as it is: give another path")
-    if version > FORMAT:
-        raise StoreError(LATER.format(path, version, FORMAT))
+    if version != FORMAT:
+        raise StoreError(_LATER.format(path, version, FORMAT))
     page = 65536 if page == 1 else page  # which two bytes cannot hold
     if path.stat().st_size % page and not any(Path(f"{path}{end}").exists() for end in _LOGS):
         raise StoreError(f"{path} is damaged (its end is missing) and was left as it is: restore a copy")
-    return int(version)
 
 
 def _identity_of(path: Path | str | int) -> tuple[int, int]:
