@@ -89,6 +89,33 @@ def test_many_rounds_are_compiled_at_once(compiles):
     assert compiles[0] > 0
 
 
+@pytest.mark.parametrize(("dimension", "rounds", "is_matrix"), [(400, 400, False), (20, 400, True), (20, 400, False)])
+def test_wide_rounds_count_as_several(dimension, rounds, is_matrix, compiles):
+    """400 rounds are few, and ten thousand entries of each are not: of a play, or of a matrix."""
+    ball = tarry.domains.Ball(dimension)
+    losses = tarry.losses.Linear(np.random.default_rng(0).normal(size=(rounds, dimension)))
+    game = tarry.Game(ball, losses, tarry.delays.fixed(horizon=rounds, delay=5), capacity=3)
+    learner = tarry.learners.ONS(ball, 0.1, 1.0) if is_matrix else tarry.learners.DWFTRL(ball, rate=0.1)
+    record = tarry.simulate(game, learner, comparator=None)
+    is_compiled = is_matrix or dimension == 400
+    assert (compiles[0] > 0) == is_compiled == (record.played == "compiled")
+
+
+def test_a_long_search_is_compiled_where_rounds_are_not(compiles, monkeypatch):
+    for entry in (*PASSES, hindsight._sum_rows):
+        monkeypatch.setattr(entry, "_compiled", {})
+    rng, ball = np.random.default_rng(0), tarry.domains.Ball(30)
+    features = rng.normal(size=(300, 30))
+    learner, waits = tarry.learners.DWFTRL(ball, rate=0.1), tarry.delays.fixed(horizon=300, delay=5)
+    closed = tarry.Game(ball, tarry.losses.Linear(features), waits, capacity=3)
+    assert tarry.simulate(closed, learner).played == "in Python"
+    assert not any(entry.dispatchers for entry in (*PASSES, hindsight._sum_rows))
+    game = tarry.Game(ball, tarry.losses.Logistic(features, np.sign(features[:, 0])), waits, capacity=3)
+    assert tarry.simulate(game, learner).played == "in Python"
+    assert compiles == [0]
+    assert hindsight._sum_curvatures.dispatchers
+
+
 def test_games_by_seed_begin_in_python_too(compiles):
     def draw(seed):
         losses = tarry.losses.Linear(ROWS + seed)

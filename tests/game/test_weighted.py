@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import tarry
-from tarry.game import world
+from tarry.game import hindsight, world
 
 RADIUS, CURVATURE = 1.0, 0.5
 
@@ -125,6 +126,104 @@ def test_alternating_signs():
     record = _record(game, tarry.rates.Anytime(2.0, 1.0))
     assert abs(record.regret[0]) < 1e-9
     assert record.weighted_regret[0] == pytest.approx(4.33, abs=0.005)
+
+
+FEATURES = np.random.default_rng(5).normal(size=(40, 4))
+LABELS = FEATURES @ [1.0, -1.0, 0.5, 0.0] + np.random.default_rng(6).normal(size=40)
+HEAVY = np.random.default_rng(5).pareto(1, 40)
+SIDES = tarry.domains.Box(-np.ones(4), np.ones(4))
+OF_PREDICTIONS = {
+    "absolute": lambda: tarry.losses.Absolute(FEATURES, LABELS),
+    "hinge": lambda: tarry.losses.Hinge(FEATURES, np.sign(LABELS), ridge=0.01),
+    "quantile, smoothed": lambda: tarry.losses.Quantile(FEATURES, LABELS, 0.8, smoothing=0.3),
+    "logistic": lambda: tarry.losses.Logistic(FEATURES, np.sign(LABELS), ridge=0.01),
+    "linear": lambda: tarry.losses.Linear(FEATURES),
+    "quadratic": lambda: tarry.losses.Quadratic(FEATURES, strong_convexity=0.5),
+}
+
+
+def _weighted_record(losses, weights, **options):
+    game = tarry.WeightedGame(SIDES, losses, tarry.delays.fixed(horizon=40, delay=2), weights)
+    return tarry.simulate(game, tarry.learners.DWFTRL(SIDES, rate=0.01), **options)
+
+
+@pytest.mark.parametrize("kind", OF_PREDICTIONS)
+def test_weights_times_a_number(kind):
+    """Plays of so slow a learner hardly depend on the weights' scale: what fixed actions lose is in proportion."""
+    losses = OF_PREDICTIONS[kind]()
+    least = []
+    for factor in (1.0, 1e-6, 1e-3, 1e3, 1e5, 1e9):
+        record = _weighted_record(losses, factor * HEAVY)
+        least.append(float(record.weighted_loss[0] - record.weighted_regret[0]) / factor)
+        assert not [warning for warning in record.warnings if "gap" in warning]
+    assert least == pytest.approx([least[0]] * len(least), rel=2e-9, abs=0.0)
+    # Points near and far, on losses summed one by one, are no better.
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1.0, 1.0, (50, 4))
+    loss = min(float(HEAVY @ [losses.value(x, t) for t in range(1, 41)]) for x in points)
+    assert least[0] <= loss + 1e-9
+
+
+def test_the_best_action_by_weight_is_that_of_linear_programming():
+    """|u| of each round as the least s with −s ≤ u ≤ s, in scipy's words."""
+    weights = np.where(np.arange(40) % 5 == 0, 0.0, 1e4 * HEAVY)
+    eye = np.eye(40)
+    rows = np.block([[FEATURES, -eye], [-FEATURES, -eye]])
+    bounds = [(-1.0, 1.0)] * 4 + [(0.0, None)] * 40
+    cost = np.concatenate((np.zeros(4), weights))
+    exact = float(linprog(cost, A_ub=rows, b_ub=np.concatenate((LABELS, -LABELS)), bounds=bounds).fun)
+    record = _weighted_record(tarry.losses.Absolute(FEATURES, LABELS), weights)
+    assert record.weighted_loss[0] - record.weighted_regret[0] == pytest.approx(exact, rel=2e-9)
+
+
+def test_equal_weights_give_the_plain_regret():
+    for kind in OF_PREDICTIONS:
+        record = _weighted_record(OF_PREDICTIONS[kind](), np.ones(40))
+        assert record.weighted_regret == pytest.approx(record.regret, rel=2e-9, abs=1e-9)
+
+
+def test_one_weight_of_any_size():
+    weights = np.ones(40)
+    weights[3] = 1e100
+    record = _weighted_record(tarry.losses.Linear(FEATURES), weights)
+    expected = 1e100 * np.abs(FEATURES[3]).sum()
+    assert record.weighted_loss[0] - record.weighted_regret[0] == pytest.approx(-expected, rel=1e-12)
+    weights[3] = 1e200  # its square is infinite
+    with pytest.raises(ValueError, match=r"weights must be at most 1e\+100, got 1e\+200 in round 4: divide all by it"):
+        _weighted_record(tarry.losses.Linear(FEATURES), weights)
+    nothing = _weighted_record(tarry.losses.Absolute(FEATURES, LABELS), np.zeros(40))
+    assert nothing.weighted_regret[0] == 0.0
+
+
+def test_the_comparator_is_that_of_simulate(monkeypatch):
+    losses, point = OF_PREDICTIONS["absolute"](), np.array([0.5, 0.0, -0.5, 0.25])
+    path = np.linspace(-1.0, 1.0, 160).reshape(40, 4)
+    known = _weighted_record(losses, HEAVY)
+    monkeypatch.setattr(hindsight, "minimise", None)  # no search
+    for given in (point, path):
+        record = _weighted_record(losses, HEAVY, comparator=given)
+        actions = np.broadcast_to(given, (40, 4))
+        loss = sum(w * losses.value(x, t) for t, (w, x) in enumerate(zip(HEAVY, actions, strict=True), 1))
+        assert record.weighted_regret[0] == pytest.approx(record.weighted_loss[0] - loss, rel=1e-12)
+    assert np.isnan(_weighted_record(losses, HEAVY, comparator=None).weighted_regret).tolist() == [True]
+    with pytest.raises(TypeError):
+        _ = known.weighted_regret
+
+
+def test_a_gap_is_said(monkeypatch, caplog):
+    known = _weighted_record(OF_PREDICTIONS["absolute"](), HEAVY)
+    search = hindsight.minimise
+
+    def stop_early(*given):
+        best = search(*given)
+        best.low -= 0.01 * best.value
+        return best
+
+    monkeypatch.setattr(hindsight, "minimise", stop_early)
+    assert known.warnings == ()
+    _ = known.weighted_regret
+    said = "the best fixed action is known only to a relative gap of 1.0e-02; so is the weighted regret"
+    assert [said] == list(known.warnings) == caplog.messages
 
 
 def test_only_a_weighted_game_has_it():

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tarry.game.hindsight import Stopped
+from tarry.game.hindsight import Stopped, has_closed_form
 from tarry.game.run import Played, Run, Stop, cells_of, project_into
 from tarry.game.world import TURN, Buffers, run_rounds
 from tarry.kernel.blame import raised_by
@@ -35,6 +35,7 @@ LEAST_SECONDS = 0.001  # of a block of replicas, for each thread: many times wha
 FIRST_SECONDS = 0.01  # of the first block, as guessed
 FIRST_BLOCK = 1 << 12  # rounds of the first block where they are plain Python
 FEW_ROUNDS = 1 << 13  # of one kind in a process: in Python they take less time than a compiler
+NARROW = 16  # entries of a round that Python touches while it does all else; wider ones count as several rounds
 LONG = 1 << 17  # rounds: wheels of fewer may grow as they like
 LARGEST_WHEELS = 1 << 27  # bytes of a block's wheels, once they have grown
 LARGEST_STACK = 1 << 22  # bytes of a block of replicas: about fifty that play in R^10
@@ -95,13 +96,25 @@ def kind_of_run(run: Run, fresh: Buffers) -> Any:
     return run.setting, run.horizon, kind_of(run.cell), kind_of(fresh), shapes
 
 
-def is_worth_compiling(run: Run, rounds: int) -> bool:
-    """Return whether compiled rounds are loaded, or so many more of one kind are too many for Python."""
+def is_worth_compiling(part: Part, seeds: int) -> bool:
+    """Return whether compiled rounds are loaded, or so many seeds more of one kind are too much for Python."""
+    run = part.run
     if run.is_plain or run.compiled.signatures:  # type: ignore[attr-defined]
         return True
+    k = run.game.dimension
+    has_matrix = any(leaf.shape[-2:] == (k, k) for leaf in leaves(part.fresh.state))
+    width = max(run.game.losses.rows.width, k * k if has_matrix else k)
     with _lock:
-        _in_python[run.compiled] += rounds
+        _in_python[run.compiled] += run.horizon * seeds * max(1, width // NARROW)
         return _in_python[run.compiled] > FEW_ROUNDS
+
+
+def is_search_short(game: Any, searches: int) -> bool:
+    """Return whether Python finds the best fixed actions of so many games like this one before a compiler is ready."""
+    if has_closed_form(game):
+        return True
+    # Some ten turns of Newton's descent, each with a matrix of curvatures.
+    return bool(game.horizon * searches * max(1, game.dimension**2 // NARROW) <= FEW_ROUNDS)
 
 
 _lock = threading.Lock()

@@ -20,7 +20,7 @@ from functools import partial
 from hashlib import sha256
 from math import inf, isclose, isnan, nan
 from types import SimpleNamespace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,13 +29,11 @@ from tarry.domains import nearest, project
 from tarry.domains.base import as_array
 from tarry.errors import ArgumentError
 from tarry.game.descent import Projection, Sample, Turn, Vector, descend, differences, project_rows
-from tarry.game.interior import planes, write_bends
+from tarry.game.interior import ALIKE, planes, write_bends
 from tarry.kernel import entry
 from tarry.kernel.kept import Kept
 from tarry.losses.base import (
     Listed,
-    Losses,
-    RowSource,
     fetch,
     gradient,
     is_changed,
@@ -176,82 +174,38 @@ def check_path(domain: Any, path: Vector, name: str) -> None:
         raise ArgumentError(name, problem, remedy="project every action with tarry.domains.base.nearest")
 
 
-class _WeightedRows(RowSource):
-    """Rows with the weight of their round as a last entry."""
+def weighted_comparator(game: Any, given: Vector | None = None) -> Comparator:
+    """Return the best fixed action of the losses w_t f_t of a weighted game, and its loss over all rounds.
 
-    rows: Any
-    weights: np.ndarray
-
-    @property
-    def width(self) -> int:
-        return int(self.rows.width) + 1
-
-    def fetch(self, t: int, row: Vector) -> None:
-        fetch(self.rows, t, row[: row.size - 1])
-        row[row.size - 1] = self.weights[t - 1]
-
-
-class _Weighted(Losses):
-    """The losses w_t f_t of a weighted game; they are searched and never played."""
-
-    rows: Any
-    losses: Any
-
-    @property
-    def dimension(self) -> int:
-        return int(self.losses.dimension)
-
-    @property
-    def strong_convexity(self) -> float:
-        return float(self.losses.strong_convexity * self.rows.weights.mean())  # of their mean, all that is asked
-
-    @property
-    def has_kink(self) -> bool:  # type: ignore[override]
-        return bool(getattr(self.losses, "has_kink", False))
-
-    def smoothed(self, smoothing: float) -> Self:
-        return self.make(self.rows, self.losses.smoothed(smoothing))
-
-    def support(self, row: Vector, x: Vector, height: float) -> float:
-        weight = row[row.size - 1]
-        return weight * support(self.losses, row[: row.size - 1], x, height / weight) if weight > 0.0 else 0.0
-
-
-@value.on(_Weighted)
-def _weighted_value(loss: _Weighted, row: Vector, x: Vector) -> float:
-    return row[row.size - 1] * value(loss.losses, row[: row.size - 1], x)  # type: ignore[no-any-return]
-
-
-@gradient.on(_Weighted)
-def _weighted_gradient(loss: _Weighted, row: Vector, x: Vector, out: Vector) -> None:
-    gradient(loss.losses, row[: row.size - 1], x, out)
-    for i in range(out.size):
-        out[i] *= row[row.size - 1]
-
-
-def weighted_comparator(game: Any) -> Comparator:
-    """Return the best fixed action of the losses w_t f_t of a weighted game, and its loss over all rounds."""
-    losses = in_table(game.losses, game.horizon)
-    weighted = _Weighted.make(_WeightedRows.make(losses.rows, game.weights), losses)
-    solution = _in_closed_form(game.domain, losses, game.horizon, lambda: False, game.weights)
-    if solution is None:
-        best = minimise(game.domain, weighted, game.horizon)
-        solution = best.point, best.gap
-    point = np.ascontiguousarray(solution[0])
-    return Comparator(point, losses_up_to(weighted, point, np.array([game.horizon])), solution[1])
+    ``given`` is an action or a path instead, which is certified in nothing.
+    """
+    losses, last = in_table(game.losses, game.horizon), np.array([game.horizon])
+    # A search has goals of its own: it finds the same action whatever the weights are multiplied by.
+    scale = float(game.weights.max()) or 1.0
+    weights = game.weights / scale
+    if given is None:
+        best = comparator(game.domain, losses, game.horizon, last, weights=weights)
+    else:
+        best = Comparator(given, losses_up_to(losses, given, last, weights=weights), nan)
+    return Comparator(best.point, scale * best.losses, scale * best.gap)
 
 
 def comparator(
-    domain: Any, losses: Any, horizon: int, rounds: np.ndarray, stopped: Callable[[], bool] = lambda: False
+    domain: Any,
+    losses: Any,
+    horizon: int,
+    rounds: np.ndarray,
+    stopped: Callable[[], bool] = lambda: False,
+    weights: Vector = ALIKE,
 ) -> Comparator:
     """Return the best fixed action of rounds 1..horizon, and its losses up to each of ``rounds``."""
     losses = in_table(losses, horizon)
-    solution = _in_closed_form(domain, losses, horizon, stopped, np.ones(0))
+    solution = _in_closed_form(domain, losses, horizon, stopped, weights)
     if solution is None:
-        best = minimise(domain, losses, horizon, stopped)
+        best = minimise(domain, losses, horizon, stopped, weights)
         solution = best.point, best.gap
     point, gap = np.ascontiguousarray(solution[0]), solution[1]
-    return Comparator(point, losses_up_to(losses, point, rounds, stopped), gap)
+    return Comparator(point, losses_up_to(losses, point, rounds, stopped, weights), gap)
 
 
 def has_closed_form(game: Any) -> bool:
@@ -263,19 +217,25 @@ def compile_passes(game: Any) -> None:
     """Compile, in the calling thread, the passes over rounds that ``compare`` makes, by passes over none."""
     losses, row = in_table(game.losses, game.horizon), np.zeros(game.losses.rows.width)
     x, rounds, total = np.zeros(losses.dimension), np.ones(1, np.int64), np.zeros(1)
-    _losses_at.dispatcher_for(losses)(losses, x[np.newaxis], row, 1, 0, rounds, total, total)
+    _losses_at.dispatcher_for(losses)(losses, ALIKE, x[np.newaxis], row, 1, 0, rounds, total, total)
     if shape_of(losses) is not None:
-        _sum_rows.dispatcher_for(losses)(losses.rows, np.ones(0), 1, 0, row, row)
+        _sum_rows.dispatcher_for(losses)(losses.rows, ALIKE, 1, 0, row, row)
         return
     project_rows.dispatcher_for(game.domain)(game.domain, np.zeros((0, x.size)), x)
-    _sum_losses.dispatcher_for(losses)(losses, 1, 0, 1, x, row, x, x, total)
+    _sum_losses.dispatcher_for(losses)(losses, ALIKE, 1, 0, 1, x, row, x, x, total)
     if isinstance(losses, Supervised):
-        _sum_curvatures.dispatcher_for(losses)(losses, 1, 0, x, row, np.zeros((0, 0)))
+        _sum_curvatures.dispatcher_for(losses)(losses, ALIKE, 1, 0, x, row, np.zeros((0, 0)))
     if isinstance(losses, Kinked):
         write_bends.dispatcher_for(losses)(losses, 1, 0, np.zeros((0, 4)))
 
 
-def losses_up_to(losses: Any, x: Vector, rounds: np.ndarray, stopped: Callable[[], bool] = lambda: False) -> Vector:
+def losses_up_to(
+    losses: Any,
+    x: Vector,
+    rounds: np.ndarray,
+    stopped: Callable[[], bool] = lambda: False,
+    weights: Vector = ALIKE,
+) -> Vector:
     """Return the sum of losses up to each of ``rounds``: of one action, or of a path with an action for each round."""
     losses = in_table(losses, int(rounds[-1]))
     row, out, total = np.zeros(losses.rows.width), np.zeros(rounds.size), np.zeros(1)
@@ -283,7 +243,7 @@ def losses_up_to(losses: Any, x: Vector, rounds: np.ndarray, stopped: Callable[[
     add = _losses_at.dispatcher_for(losses)
     for first, last in blocks(int(rounds[-1]), stopped):
         i, j = np.searchsorted(rounds, (first, last + 1))
-        add(losses, path, row, first, last, rounds[i:j], out[i:j], total)
+        add(losses, weights, path, row, first, last, rounds[i:j], out[i:j], total)
     return out
 
 
@@ -333,12 +293,21 @@ def _sum_rows(rows: Any, weights: Vector, first: int, last: int, row: Vector, ou
 
 @entry
 def _losses_at(
-    losses: Any, path: Vector, row: Vector, first: int, last: int, rounds: np.ndarray, out: Vector, total: Vector
+    losses: Any,
+    weights: Vector,
+    path: Vector,
+    row: Vector,
+    first: int,
+    last: int,
+    rounds: np.ndarray,
+    out: Vector,
+    total: Vector,
 ) -> None:
     i = 0
     for t in range(first, last + 1):
         fetch(losses.rows, t, row)
-        total[0] += value(losses, row, path[min(t, path.shape[0]) - 1])  # one action is a path of one row
+        weight = weights[t - 1] if weights.size else 1.0
+        total[0] += weight * value(losses, row, path[min(t, path.shape[0]) - 1])  # one action is a path of one row
         while i < rounds.size and rounds[i] == t:
             out[i] = total[0]
             i += 1
@@ -346,25 +315,36 @@ def _losses_at(
 
 @entry
 def _sum_losses(
-    losses: Any, first: int, last: int, every: int, x: Vector, row: Vector, slope: Vector, total: Vector, sums: Vector
+    losses: Any,
+    weights: Vector,
+    first: int,
+    last: int,
+    every: int,
+    x: Vector,
+    row: Vector,
+    slope: Vector,
+    total: Vector,
+    sums: Vector,
 ) -> None:
     for t in range(first, last + 1, every):
         fetch(losses.rows, t, row)
         height = value(losses, row, x)
-        sums[0] += height
-        sums[1] += support(losses, row, x, height)
+        weight = weights[t - 1] if weights.size else 1.0
+        sums[0] += weight * height
+        sums[1] += weight * support(losses, row, x, height)
         gradient(losses, row, x, slope)
         for i in range(x.size):
-            total[i] += slope[i]
+            total[i] += weight * slope[i]
 
 
 @entry
-def _sum_curvatures(losses: Any, first: int, last: int, x: Vector, row: Vector, out: Vector) -> None:
+def _sum_curvatures(losses: Any, weights: Vector, first: int, last: int, x: Vector, row: Vector, out: Vector) -> None:
     for t in range(first, last + 1):
         fetch(losses.rows, t, row)
         z, y = predict_label(row, x), row[x.size]
         width = NEAR * max(1.0, abs(z))
         bent = (curve(losses, z + width, y)[1] - curve(losses, z - width, y)[1]) / (2.0 * width)
+        bent *= weights[t - 1] if weights.size else 1.0
         if bent > 0.0:
             for i in range(x.size):
                 for j in range(i + 1):
@@ -386,19 +366,20 @@ def _tells_curvature(losses: Any) -> bool:
 class _Objective:
     """F, its supporting planes and its curvature."""
 
-    def __init__(self, domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool]) -> None:
+    def __init__(self, domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool], weights: Vector) -> None:
         self._domain, self._losses, self._horizon, self._stopped = domain, losses, horizon, stopped
+        self._weights, self._mass = weights, float(weights.sum()) if weights.size else float(horizon)
         self._pass = _sum_losses.dispatcher_for(losses)
         self._row, self._one = np.zeros(losses.rows.width), np.zeros(losses.dimension)
-        self.strong_convexity = horizon * float(losses.strong_convexity)
+        self.strong_convexity = self._mass * float(losses.strong_convexity)
         self._every = max(1, horizon // SAMPLE)
-        self._tells, self._is_supported = _tells_curvature(losses), _tells_planes(losses)
+        self._tells, self._is_supported = _tells_curvature(losses) and not weights.size, _tells_planes(losses)
         self.enough = 0.01 if self._tells or isinstance(losses, Supervised) else 0.1  # differences cost more
 
     def at(self, x: Vector, every: int = 1) -> Sample:
         total, sums = np.zeros(x.size), np.zeros(2)
         for first, last in blocks(self._horizon, self._stopped):
-            self._pass(self._losses, first, last, every, x, self._row, self._one, total, sums)
+            self._pass(self._losses, self._weights, first, last, every, x, self._row, self._one, total, sums)
         return Sample(x, float(sums[0]), float(sums[1 if self._is_supported else 0]), total)
 
     def curvature(self, here: Sample, before: Vector | None) -> Vector:
@@ -413,8 +394,8 @@ class _Objective:
             return share * differences(self._domain, at, sample, None if before is None else before / share)
         lower, add = np.zeros((here.x.size, here.x.size)), _sum_curvatures.dispatcher_for(self._losses)
         for first, last in blocks(self._horizon, self._stopped):
-            add(self._losses, first, last, here.x, self._row, lower)
-        ridge = self._horizon * self._losses.ridge * np.eye(here.x.size)
+            add(self._losses, self._weights, first, last, here.x, self._row, lower)
+        ridge = self._mass * self._losses.ridge * np.eye(here.x.size)
         return np.asarray(lower + np.tril(lower, -1).T + ridge)
 
 
@@ -463,17 +444,20 @@ class _Search:
         return float(here.slope @ (here.x - moved)) + away * float(self.domain.diameter) / step
 
 
-def minimise(domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool] = lambda: False) -> _Search:
+def minimise(
+    domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool] = lambda: False, weights: Vector = ALIKE
+) -> _Search:
     """Return the best fixed action over rounds 1..horizon: its point, value and gap.
 
-    The gap is always certified. It is at most 1e-9·max(1, |F|) where that is reached within the limits (1e-6 for
-    kinks where domain or losses are not known to ``interior``). ``stopped`` is asked between blocks of rounds.
+    Each round counts with its weight, at most 1. The gap is always certified. It is at most 1e-9·max(1, |F|) where that
+    is reached within the limits (1e-6 for kinks where domain or losses are not known to ``interior``). ``stopped`` is
+    asked between blocks of rounds.
     """
-    search, objective = _Search(domain), _Objective(domain, losses, horizon, stopped)
+    search, objective = _Search(domain), _Objective(domain, losses, horizon, stopped, weights)
     if not getattr(losses, "has_kink", False) or not _tells_planes(losses):
         _solve(search, objective, objective, GOAL)
         return search
-    for plane in planes(domain, losses, horizon, partial(heed, stopped)):
+    for plane in planes(domain, losses, horizon, partial(heed, stopped), weights):
         search.offer(plane)
         search.raise_low(plane, objective.strong_convexity)
         if search.reached(GOAL):
@@ -489,7 +473,8 @@ def minimise(domain: Any, losses: Any, horizon: int, stopped: Callable[[], bool]
     smoothing, idle = max(abs(first.value) / horizon, 1e-12), 0
     for _ in range(STAGES):
         before = search.gap
-        _solve(search, _Objective(domain, losses.smoothed(smoothing), horizon, stopped), objective, KINKED_GOAL)
+        smooth = _Objective(domain, losses.smoothed(smoothing), horizon, stopped, weights)
+        _solve(search, smooth, objective, KINKED_GOAL)
         idle = idle + 1 if search.gap > 0.7 * before else 0
         if search.reached(KINKED_GOAL) or idle == IDLE_STAGES:
             break

@@ -4,9 +4,10 @@ With u_t(x) = a_t·x + b_t and slopes −down_t ≤ s_t ≤ up_t, F is the large
 
     min_{x ∈ domain} max_s  Σ_t ( s_t u_t(x) − (μ/2) s_t² ) + (ρ/2)‖x‖²
 
-where μ is the losses' own smoothing and ρ the sum of their ridges. Any slopes inside their limits give a plane below
-F, so that every turn certifies what it has reached, whatever rounding did to the turn itself. A turn costs a weighted
-Gram matrix of the features; some twenty bring the gap to 1e-9 of F.
+where μ is the losses' own smoothing and ρ the sum of their ridges. The weight of a round multiplies u_t, its μ and its
+ridge. Any slopes inside their limits give a plane below F, so that every turn certifies what it has reached, whatever
+rounding did to the turn itself. A turn costs a weighted Gram matrix of the features; some twenty bring the gap to 1e-9
+of F.
 
 Mehrotra, *On the Implementation of a Primal-Dual Interior Point Method*, SIAM Journal on Optimization 2, 1992; Portnoy,
 Koenker, *The Gaussian Hare and the Laplacian Tortoise*, Statistical Science 12, 1997.
@@ -26,6 +27,7 @@ from tarry.losses.base import is_table, weighted_gram
 from tarry.losses.supervised import Kinked, bend
 
 TURNS = 60  # three times what any game took
+ALIKE = np.ones(0)  # weights of rounds that all count 1
 SHORT = 0.995  # of the way to the boundary: slopes and slacks stay positive
 
 
@@ -78,18 +80,24 @@ def write_bends(losses: Any, first: int, last: int, out: Vector) -> None:
         out[t - 1, 0], out[t - 1, 1], out[t - 1, 2], out[t - 1, 3] = bend(losses, 0.0, row[row.size - 1])
 
 
-def planes(domain: Any, losses: Any, horizon: int, stopped: Callable[[], None]) -> Iterator[Sample]:
+def planes(
+    domain: Any, losses: Any, horizon: int, stopped: Callable[[], None], weights: Vector = ALIKE
+) -> Iterator[Sample]:
     """Yield points of the domain with planes below F, better from turn to turn; nothing where shapes are not known.
 
     Values are F's at the points. ``stopped`` is called before each turn and may raise an error.
     """
     limits = limits_of(domain)
-    if limits is None or not isinstance(losses, Kinked) or not is_table(losses.rows):
+    weights = weights if weights.size else np.ones(horizon)
+    if limits is None or not isinstance(losses, Kinked) or not is_table(losses.rows) or not weights.any():
         return
-    bends = np.zeros((horizon, 4))
+    bends, features = np.zeros((horizon, 4)), losses.rows.values[:horizon, :-1]
     write_bends.dispatcher_for(losses)(losses, 1, horizon, bends)
+    has_weight = weights > 0.0
+    if not has_weight.all():
+        bends, features, weights = bends[has_weight], features[has_weight], weights[has_weight]
     with np.errstate(all="ignore"):  # where rounding ends a turn, what is not finite ends the search
-        yield from _Path(domain, limits, losses, bends).turns(stopped)
+        yield from _Path(domain, limits, losses, features, bends, weights).turns(stopped)
 
 
 class _Path:
@@ -98,11 +106,14 @@ class _Path:
     u = above − below + μs, above·(up − s) = below·(down + s) = multiplier·room = τ, and τ falls to 0.
     """
 
-    def __init__(self, domain: Any, limits: Limits, losses: Any, bends: Vector) -> None:
+    def __init__(
+        self, domain: Any, limits: Limits, losses: Any, features: Vector, bends: Vector, weights: Vector
+    ) -> None:
         self._domain, self._limits = domain, limits
         self._offset, self._turn, self._up, self._down = np.ascontiguousarray(bends.T)
-        self._features = losses.rows.values[: len(bends), :-1]
-        self._ridge, self._smoothing = len(bends) * float(losses.ridge), float(losses.smoothing)
+        self._offset, self._turn = weights * self._offset, weights * self._turn
+        self._features, self._ridge = features, float(weights.sum() * losses.ridge)
+        self._smoothing = weights * losses.smoothing
         self._sides = np.eye(limits.lower.size)
         self._equal = np.array([e for e, _ in limits.equal]).reshape(-1, limits.lower.size)
         self._totals = np.array([f for _, f in limits.equal])
@@ -147,9 +158,9 @@ class _Path:
         point = nearest(self._domain, self._x)  # rounding may have left the domain by an ulp
         u, s, ridge = self._at(point), self._s, self._ridge * float(point @ point) / 2
         steepest = np.where(u > 0.0, self._up, -self._down)
-        if self._smoothing > 0.0:
+        if self._smoothing.any():
             steepest = np.clip(u / self._smoothing, -self._down, self._up)
-        value, height = (float(a @ u) - self._smoothing * float(a @ a) / 2 + ridge for a in (steepest, s))
+        value, height = (float(a @ u) - float(self._smoothing * a @ a) / 2 + ridge for a in (steepest, s))
         return Sample(point, value, height, self._pull(s) + self._ridge * point)
 
     def _move(self) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,10 +17,12 @@ from tarry.checks import as_level, as_range
 from tarry.delays.base import Backlog
 from tarry.domains.base import as_array
 from tarry.errors import ArgumentError
+from tarry.game.blocks import is_search_short
 from tarry.game.grants import assumption_warnings
 from tarry.game.hindsight import Comparator, check_path, losses_up_to, weighted_comparator
 from tarry.game.run import Played
 from tarry.game.world import EVENTS, Log
+from tarry.kernel.compile import in_python
 from tarry.outcomes import FATES, Certificate, Fate, Weights, counted, html_facts, number
 from tarry.rates.base import Facts
 from tarry.theory.intervals import ROUNDING, Heard, deviation, sum_interval
@@ -39,6 +43,7 @@ from tarry.tracking.tally import (
 if TYPE_CHECKING:
     import polars as pl
 
+logger = logging.getLogger("tarry")
 Array = NDArray[np.float64]
 CLOSE_ENOUGH = 1e-4  # relative, of the best fixed action: regrets are read to fewer digits
 FEWEST_SEEDS = 8  # whose spread says what chance does to a mean weight
@@ -242,15 +247,35 @@ class Record(SeedResults):
 
     @cached_property
     def weighted_regret(self) -> Array:
-        """R^w = Σ w_t (f_t(x_t) − f_t(u)) of a :class:`tarry.WeightedGame`, u the best fixed action for it, per seed.
+        """R^w = Σ w_t (f_t(x_t) − f_t(u)) of a :class:`tarry.WeightedGame`, per seed.
 
-        ``regret`` and ``loss`` leave the weights out. The search for u runs when this is first asked for.
+        u is the best fixed action for these weights, or the action or path that ``simulate`` was given; without a
+        comparator R^w is NaN. ``regret`` and ``loss`` leave the weights out. The search for u runs when this is first
+        asked for; a gap that it leaves is logged, and stands in ``warnings`` from then on.
         """
         if not self._weighted_games:
             raise ValueError("only a WeightedGame has a weighted regret: record.regret is that of this game")
+        if not self.comparators:
+            return np.full(len(self.seeds), np.nan)
+        losses = [float(best.losses[-1]) for best in self._weighted_comparators]
+        for warning in _gap_warnings(self._weighted_comparators, "weighted regret"):
+            logger.warning("%s", warning)
+        return np.asarray(self.weighted_loss - losses)
+
+    @cached_property
+    def _weighted_comparators(self) -> list[Comparator]:
+        """The comparator of each seed with its loss by weight: one search for all seeds of a game."""
+        searched: dict[tuple[int, int], Comparator] = {}
         games = {id(game): game for game in self._weighted_games}
-        best = {key: weighted_comparator(game).losses[-1] for key, game in games.items()}
-        return np.asarray(self.weighted_loss - [best[id(game)] for game in self._weighted_games])
+        is_quick = self.played == "in Python" and is_search_short(self._weighted_games[0], len(games))
+        for game, known in zip(self._weighted_games, self.comparators, strict=True):
+            if (id(game), id(known)) not in searched:
+                given = known.point if np.isnan(known.gap) else None
+                with in_python(is_quick):
+                    searched[id(game), id(known)] = weighted_comparator(game, given)
+        return [
+            searched[id(game), id(known)] for game, known in zip(self._weighted_games, self.comparators, strict=True)
+        ]
 
     @property
     def weighted_bound(self) -> Array:
@@ -350,11 +375,9 @@ class Record(SeedResults):
                 f"{name} drops tracked rounds, allowed or not, and does not say so: needs_preemption = True"
             )
         sentences += [*self._bias_warnings(), *restart_warnings(self.player, float(self.weights.mean.mean()))]
-        best = {id(comparison): comparison for comparison in self.comparators}.values()  # of a game, one for all seeds
-        gaps = (comparison.gap / max(1.0, abs(float(comparison.losses[-1]))) for comparison in best)
-        gap = max((gap for gap in gaps if not np.isnan(gap)), default=0.0)  # NaN of those that were given
-        if gap > CLOSE_ENOUGH:
-            sentences.append(f"the best fixed action is known only to a relative gap of {gap:.1e}; so is the regret")
+        sentences += _gap_warnings(self.comparators, "regret")
+        # Nobody waits for a second search who has not asked for what it finds.
+        sentences += _gap_warnings(self.__dict__.get("_weighted_comparators", ()), "weighted regret")
         return tuple(sentences)
 
     def _bias_warnings(self) -> list[str]:
@@ -438,6 +461,15 @@ class Record(SeedResults):
         rows = {name.replace("_", " "): f"{number:.6g}" for name, number in self.summary().items()}
         rows["played"] = self.played
         return html_facts(f"Record of {counted(len(self.seeds), 'seed')} × {self.horizon:,} rounds", rows)
+
+
+def _gap_warnings(comparators: Iterable[Comparator], name: str) -> list[str]:
+    """Return a sentence where a search has left a gap that a reader of this regret would see."""
+    gaps = [best.gap / max(1.0, abs(float(best.losses[-1]))) for best in comparators if not np.isnan(best.gap)]
+    gap = max(gaps, default=0.0)
+    if gap <= CLOSE_ENOUGH:
+        return []
+    return [f"the best fixed action is known only to a relative gap of {gap:.1e}; so is the {name}"]
 
 
 def _assumption_warnings(played: list[Played]) -> tuple[str, ...]:

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 
 from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError, Interrupted
-from tarry.game.blocks import Crew, Part, is_worth_compiling, kind_of_run, own_bytes
+from tarry.game.blocks import Crew, Part, is_search_short, is_worth_compiling, kind_of_run, own_bytes
 from tarry.game.hindsight import Comparator, Stopped, comparing, compile_passes, has_closed_form
 from tarry.game.record import Record
-from tarry.game.run import Played, Stop, prepare, refuse_if_large
+from tarry.game.run import Played, Run, Stop, prepare, refuse_if_large
 from tarry.kernel.compile import in_python, numba_side
 from tarry.learners.base import RecordedDirections
 from tarry.losses.drawn import table_bytes
@@ -100,7 +100,12 @@ def simulate(
 
 def _is_short(part: Part, seeds: int, device: str) -> bool:
     """Return whether so many seeds are played in Python rather than compiled."""
-    return device != "cuda" and not is_worth_compiling(part.run, part.run.horizon * seeds)
+    return device != "cuda" and not is_worth_compiling(part, seeds)
+
+
+def _is_quick(run: Run, is_short: bool, searches: int) -> bool:
+    """Return whether comparators are found in Python: after short games where searches are short too."""
+    return is_search_short(run.game, searches) if is_short else run.is_plain and has_closed_form(run.game)
 
 
 def load_device() -> Any:
@@ -119,10 +124,10 @@ def _crew_on(device: str, part: Part, seeds: int, own: int) -> Any:
 
 
 def play_match(match: Match, is_short: bool = False, device: str = "cpu", progress: Progress | None = None) -> Record:
-    """Return the record of a match; a short one is played in Python, and its comparator found there."""
+    """Return the record of a match; a short one is played in Python, and its comparator too where that is quick."""
     seed_numbers, first = match.seeds, match.first.in_python() if is_short else match.first
     run = first.run
-    is_quick = is_short or (run.is_plain and has_closed_form(run.game))  # for the comparator, a pass or two
+    is_quick = _is_quick(run, is_short, match.games)
     try:
         begun = _crew_on(device, first, len(seed_numbers), match.own)
         with in_python(is_quick):
@@ -202,6 +207,11 @@ class Match:
         return comparing(self.comparator, self.met, self.first.run.checkpoints)
 
     @property
+    def games(self) -> int:
+        """How many games the seeds meet: one, or one each."""
+        return 1 if self._games is None else len(self.seeds)
+
+    @property
     def own(self) -> int:
         """The bytes that each seed has of its own: those of its game, where it has one."""
         return 0 if self._games is None else own_bytes(self.first.run)
@@ -209,7 +219,7 @@ class Match:
     @property
     def nbytes(self) -> int:
         """The bytes of all games."""
-        return own_bytes(self.first.run) * (1 if self._games is None else len(self.seeds))
+        return own_bytes(self.first.run) * self.games
 
     def parts(self, seeds: Sequence[int], is_alone: bool = True) -> list[Part]:
         """Return what these seeds play, as blocks take it; ``is_alone`` if no other match shares the blocks."""
@@ -263,7 +273,7 @@ def _play_held(matches: list[Match], device: str, report: Callable[[int], None])
         seeds, own = sum(len(part.seeds) for _, part in parts), max(matches[i].own for i, _ in parts)
         is_short = _is_short(parts[0][1], seeds, device)
         for i, piece in _play_parts(parts, own, device, report, is_short):
-            with in_python(is_short or (piece.run.is_plain and has_closed_form(piece.run.game))):
+            with in_python(_is_quick(piece.run, is_short, sum(match.games for match in matches))):
                 find = matches[i].comparing()
                 played[i] += [result._replace(best=find(result.run.game, lambda: False)) for result in piece.by_game()]
     for match, results in zip(matches, played, strict=True):

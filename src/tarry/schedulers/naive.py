@@ -13,6 +13,8 @@ from tarry.kernel.heap import Heap, discard, make_heap, push, take_due, top
 from tarry.schedulers import base
 from tarry.times import read_length
 
+LARGEST_WEIGHT = 1e100  # far from where sums of squares could overflow
+
 
 class Unweighted(base.Scheduler):
     """Base of schedulers that track while there is room, with weight 1."""
@@ -47,6 +49,11 @@ def as_weights(values: Any, name: str, horizon: int | None = None) -> np.ndarray
     bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
     if bad.size:
         raise ValueError(f"{name} must be finite and not negative, got {weights[bad[0]]} in round {bad[0] + 1}")
+    if weights.size and weights.max() > LARGEST_WEIGHT:
+        t = int(np.argmax(weights)) + 1
+        raise ValueError(
+            f"{name} must be at most {LARGEST_WEIGHT:g}, got {weights[t - 1]} in round {t}: divide all by it"
+        )
     return weights
 
 
