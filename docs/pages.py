@@ -16,7 +16,7 @@ UNDER = {
         "howto/backups": "Migrations and backups",
         "howto/shell": "From the shell",
     },
-    "cases": {"explanation/models": "Eight logs, four models"},
+    "cases": {"explanation/models": "Eight logs, two models"},
     "adapters": {"spark": "Spark, Kafka, Flink"},
     "service": {"scale": "Shards and scale"},
     "experiments": {

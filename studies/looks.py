@@ -51,7 +51,9 @@ def look(log: CaseLog, release: str, capacity: float, seed: int) -> list[Look]:
         count = int(part * log.settled.sum())  # those come first, and of no others all labels are known
         now = log.decided[count - 1]
         columns = {name: column[:count] for name, column in log.columns.items()}
-        columns[LABELLED] = [None if moment is None or moment > now else moment for moment in columns[LABELLED]]
+        has_come = [moment is not None and moment <= now for moment in columns[LABELLED]]
+        for name in (LABELLED, LABEL):
+            columns[name] = [value if come else None for value, come in zip(columns[name], has_come, strict=True)]
         join = LabelJoin(slots, window=log.window, missing=log.missing, release=release, rng=seed)
         for _ in join.stream(columns, decided_at=DECIDED, labelled_at=LABELLED, label=LABEL):
             pass

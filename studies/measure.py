@@ -1,8 +1,7 @@
 """What a case measures of a policy: with weighted ridge regression, and with other learners.
 
 The penalty of the regression and the step of first-order learners are the best of a grid for each policy, the same grid
-for all: no policy is held back by what suits another. They are known only in hindsight. River's and
-scikit-learn's models hear the labels a replay says are heard, with the weights it gives.
+for all: no policy is held back by what suits another. They are known only in hindsight.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from studies.streams import PAIRS, PENALTIES, WEIGHT_ROOM, Stream, Vector
 from tarry.cases import Spread
@@ -26,8 +24,7 @@ from tarry.tracking import Player
 
 FOUR = tuple(map(find_policy, ("unlimited", "VarOpt", "drop newest", "drop oldest")))
 RATES = tuple(0.128 / 4**i for i in range(6))
-SLICE = 20_000  # decisions that plain Python gets through in seconds
-TREES = 100
+SLICE = 20_000  # decisions, for other learners
 HARDLY = 1e-6  # a penalty that does not move a mean label, and keeps the first plays finite
 
 
@@ -143,23 +140,12 @@ class LearnerResult(NamedTuple):
 def other_learners(
     whole: Stream, capacity: int, seeds: int, rounds: int = SLICE, tell: Callable[[str], None] = lambda _: None
 ) -> Iterator[LearnerResult]:
-    """DW-FTRL on squares and on the logistic loss, River's linear regression, scikit-learn's boosted trees.
-
-    On the first ``rounds`` decisions; River, which is plain Python, on 20 000 of them at most. ``tell`` hears of each
-    before it begins.
-    """
+    """Yield DW-FTRL on squares and on the logistic loss; ``tell`` hears of each before it begins."""
     stream = whole.head(rounds)
-    way, end = f"progressive, {stream.unit}²", f"last model, {stream.unit}²"
-    learners: dict[str, Callable[[Policy], LearnerResult]] = {
-        "DW-FTRL": lambda policy: _first_order("DW-FTRL", stream, policy, capacity, seeds),
-        "logistic": lambda policy: _first_order("logistic", stream, policy, capacity, seeds),
-        "River linear": lambda policy: _river(stream, policy, capacity, "River linear", way),
-        "sklearn trees": lambda policy: _trees(stream, policy, capacity, "sklearn trees", end),
-    }
-    for name, learn in learners.items():
+    for name in ("DW-FTRL", "logistic"):
         for policy in FOUR:
             tell(f"{name}, {policy.name}")
-            yield learn(policy)
+            yield _first_order(name, stream, policy, capacity, seeds)
 
 
 def _first_order(learner: str, stream: Stream, policy: Policy, capacity: int, seeds: int) -> LearnerResult:
@@ -181,49 +167,5 @@ def _first_order(learner: str, stream: Stream, policy: Policy, capacity: int, se
     return LearnerResult(learner, what, policy.name, value, f"step {rate:.2g}")
 
 
-def _river(stream: Stream, policy: Policy, capacity: int, name: str, what: str) -> LearnerResult:
-    """River's linear regression, asked in every round and taught when a label arrives; one run on the first rounds."""
-    try:
-        from river import linear_model, optim
-    except ImportError as error:
-        raise ImportError("this learner needs river: pip install 'tarry[studies]'") from error
-    few = stream.head(SLICE)
-    weights = _weights(few, policy, capacity)
-    model = linear_model.LinearRegression(optimizer=optim.SGD(0.005), intercept_lr=0.0, clip_gradient=100.0)
-    rows = [{i: float(row[i]) for i in np.flatnonzero(row)} for row in few.features]
-    predictions = np.zeros(few.horizon)
-    for t, arrivals in enumerate(_arrivals(few.delays.values)):
-        predictions[t] = model.predict_one(rows[t])
-        for s in arrivals:
-            if weights[s] > 0:
-                model.learn_one(rows[s], float(few.labels[s]), w=float(weights[s]))
-    value = few.squares(predictions) - few.best_error
-    return LearnerResult(name, what, policy.name, Spread.of([value]), f"{few.horizon:,} rounds, one run")
-
-
-def _trees(stream: Stream, policy: Policy, capacity: int, name: str, what: str) -> LearnerResult:
-    """Boosted trees fitted once to everything heard, weights as ``sample_weight``; one run."""
-    try:
-        from sklearn.ensemble import HistGradientBoostingRegressor
-        from threadpoolctl import threadpool_limits
-    except ImportError as error:
-        raise ImportError("this learner needs scikit-learn: pip install 'tarry[studies]'") from error
-    weights = _weights(stream, policy, capacity)
-    seen = weights > 0
-    model = HistGradientBoostingRegressor(max_iter=TREES, early_stopping=False, random_state=0)
-    with threadpool_limits(1):  # its threads wait by spinning, which is dear where others are at work
-        model.fit(stream.features[seen], stream.labels[seen], sample_weight=weights[seen])
-        value = stream.squares(model.predict(stream.features)) - stream.best_error
-    return LearnerResult(name, what, policy.name, Spread.of([value]), f"fitted to {int(seen.sum()):,} labels, one run")
-
-
 def _weights(stream: Stream, policy: Policy, capacity: int, seed: int = 0) -> Vector:
     return heard(stream, scheduler_for(policy, stream, capacity), capacity if policy.is_limited else None, seed)
-
-
-def _arrivals(delays: NDArray[np.int64]) -> Iterator[list[int]]:
-    """For each round (from 0) the rounds whose labels come at its end, in increasing order."""
-    due: list[list[int]] = [[] for _ in delays]
-    for s, wait in enumerate(delays):
-        due[s + int(wait)].append(s)
-    yield from due

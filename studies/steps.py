@@ -1,7 +1,7 @@
-"""How long a model's steps are: what each way of telling weights comes to, and drop newest with steps as long.
+"""What each way of telling weights comes to where every way has its own best step.
 
 VarOpt's rows are told to a model that takes steps with their weights as they are, relative or tempered, in one call or
-split; and without any weight, also to a model that refits. The logs, slots and seeds are those of ``studies models``.
+split; and without any weight, also to a model that refits. The logs, slots and grids are those of ``studies models``.
 """
 
 from __future__ import annotations
@@ -18,9 +18,18 @@ from studies.logs import LOGS
 from studies.models import MUCH, SHARES, Counts, Pair, shown
 from studies.numbers import Values, Write, lines_of, write_numbers
 from tarry.cases import CaseLog, Spread
-from tarry.cases.compare import FREE, OURS, RIVAL, begun_later, slots_of
-from tarry.cases.measure import Heard, follow, losses, progress
-from tarry.cases.models import make_model
+from tarry.cases.compare import (
+    FREE,
+    OURS,
+    RIVAL,
+    TRIALS,
+    begun_later,
+    best_setting,
+    mean_losses,
+    predictions,
+    slots_of,
+)
+from tarry.cases.measure import Heard, follow
 from tarry.checks import as_choice
 from tarry.cli.console import progress_lines, refusing, screen
 from tarry.live.weighing import RELATIVE, SPLIT, TEMPERED, UNBIASED, Weighing
@@ -30,10 +39,7 @@ from tarry.reports.table import markdown as as_markdown
 from tarry.times import AT_END_OF_WINDOW
 
 STEPPER, REFITTED = "river", "logistic"  # the models: one that takes steps, and one that refits
-LONGER, PLAIN = "drop newest, longer steps", "no weights"
-GRID = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # times the weights as they are told: steps
-OURS_TUNED, RIVAL_TUNED = "VarOpt, best step", "drop newest, best step"
-AGAIN, AGAIN_PLAIN = "refitted", "refitted, no weights"
+PLAIN, AGAIN, AGAIN_PLAIN = "no weights", "refitted", "refitted, no weights"
 TOLD = (f'`"{UNBIASED}"`, one call', f'`"{RELATIVE}"`, one call', f'`"{TEMPERED}"`, split')
 WAYS: dict[str, tuple[str, float | None]] = {
     TOLD[0]: (UNBIASED, None),
@@ -59,21 +65,6 @@ def without_weights(heard: Heard) -> Heard:
     return heard._replace(weights=np.ones_like(heard.weights), each=np.ones_like(heard.each), calls=heard.calls**0)
 
 
-def with_longer_steps(heard: Heard, decisions: int) -> Heard:
-    """Return rows as they are told if each stands for equally many decisions, tempered and in parts."""
-    count = heard.rows.size
-    weight = float(np.sqrt(decisions / count)) if count else 1.0
-    calls = Weighing().calls(weight)
-    return heard._replace(each=np.full(count, weight / calls), calls=np.full(count, calls))
-
-
-def with_step(heard: Heard, times: float) -> Heard:
-    """Return rows as they are told to a model that takes so many times the step, in parts."""
-    weights = times * heard.each * heard.calls
-    calls = np.array([Weighing().calls(weight) for weight in weights.tolist()], dtype=np.int64)
-    return heard._replace(each=weights / calls, calls=calls)
-
-
 class Trial(NamedTuple):
     """A log under one release with one share of slots: mean losses by seed, by what a model is told."""
 
@@ -89,27 +80,24 @@ class Trial(NamedTuple):
 
 
 def play(name: str, release: str, share: float, seeds: int) -> Trial:
-    """Teach the models on a log in every way, for each seed."""
+    """Teach the models on a log in every way, each with its own best step or penalty, in so many runs."""
     log = LOGS[as_choice(name, "log", tuple(LOGS))]()
-    slots, lost = slots_of(log, release, share), dict[str, list[float]]()
-    tuned: dict[str, list[list[float]]] = {OURS_TUNED: [], RIVAL_TUNED: []}
-    for seed, one in enumerate(begun_later(log, seeds)):
-        ours, rival, free = (follow(one, find_policy(policy), slots, release, seed) for policy in (OURS, RIVAL, FREE))
-        told = {FREE: free, RIVAL: rival, LONGER: with_longer_steps(rival, one.size), PLAIN: without_weights(ours)}
-        told |= {way: told_as(ours, weights, split) for way, (weights, split) in WAYS.items()}
-        for way, heard in told.items():
-            lost.setdefault(way, []).append(_loss(one, heard, STEPPER))
-        for way, heard in ((AGAIN, ours), (AGAIN_PLAIN, told[PLAIN])):
-            lost.setdefault(way, []).append(_loss(one, heard, REFITTED))
-        if share == SHARES[-1]:
-            for way, heard in ((OURS_TUNED, told[TOLD[-1]]), (RIVAL_TUNED, rival)):
-                tuned[way].append([_loss(one, with_step(heard, times), STEPPER) for times in GRID])
-    best = {way: np.array(found)[:, np.argmin(np.mean(found, axis=0))] for way, found in tuned.items() if found}
-    return Trial(name, release, share, {way: np.array(found) for way, found in lost.items()} | best)
-
-
-def _loss(log: CaseLog, heard: Heard, model: str) -> float:
-    return float(losses(log, progress(log, heard, make_model(model, log.is_binary))).mean())
+    slots = slots_of(log, release, share)
+    ways: dict[str, list[tuple[CaseLog, Heard]]] = {}
+    for seed, begun in enumerate(begun_later(log, seeds + TRIALS)):
+        ours, rival, free = (follow(begun, find_policy(p), slots, release, seed) for p in (OURS, RIVAL, FREE))
+        heard = {FREE: free, RIVAL: rival}
+        if (release, share) == (AT_END_OF_WINDOW, SHARES[-1]):
+            heard |= {PLAIN: without_weights(ours), AGAIN: ours, AGAIN_PLAIN: without_weights(ours)}
+        heard |= {way: told_as(ours, weights, split) for way, (weights, split) in WAYS.items()}
+        for way, rows in heard.items():
+            ways.setdefault(way, []).append((begun, rows))
+    losses = {}
+    for way, runs in ways.items():
+        model = REFITTED if way in (AGAIN, AGAIN_PLAIN) else STEPPER
+        setting = best_setting(model, runs[-TRIALS:])
+        losses[way] = mean_losses(runs[:-TRIALS], predictions(model, setting, runs[:-TRIALS]))
+    return Trial(name, release, share, losses)
 
 
 def weights_table(trials: Iterable[Trial]) -> Table:
@@ -124,7 +112,7 @@ def weights_table(trials: Iterable[Trial]) -> Table:
         for one in trials
         if one.release == AT_END_OF_WINDOW
     ]
-    caption = "Loss of two policies, and VarOpt's over that of drop newest by its weights, in per cent."
+    caption = "Loss of two policies, and VarOpt's over drop newest's by its weights in per cent, each at its best step."
     return Table("Weights", ("log", "slots", "no limit", RIVAL, *TOLD), rows, caption, text=("log",), name="weights")
 
 
@@ -140,32 +128,6 @@ def ways_table(trials: Iterable[Trial]) -> Table:
     )
 
 
-def steps_table(trials: Iterable[Trial]) -> Table:
-    """Return what is left of VarOpt's lead where drop newest takes steps as long, and at the best step of each."""
-    default = TOLD[-1]
-    rows = [
-        (
-            one.log,
-            one.release,
-            shown(one.pair(default)),
-            shown(one.pair(default, LONGER)),
-            shown(one.pair(OURS_TUNED, RIVAL_TUNED)),
-        )
-        for one in trials
-        if one.share == SHARES[-1]
-    ]
-    return Table(
-        "Is it the step or the sample?",
-        ("log", "release", RIVAL, LONGER, "each with its best step"),
-        rows,
-        f"VarOpt's loss with {STEPPER} over that of drop newest, in per cent; slots for {SHARES[-1]:.0%} of the mean "
-        "backlog. Longer steps: each of n rows of T decisions is told with weight √(T/n). Best step: of the same grid, "
-        f"{GRID[0]:g} to {GRID[-1]:g} times the default, in hindsight.",
-        text=("log", "release"),
-        name="steps",
-    )
-
-
 def without_weights_values(trials: Iterable[Trial]) -> Values:
     """Return by how much the loss changes where models are told no weights, which would be relative ones."""
     listed = [one for one in trials if one.release == AT_END_OF_WINDOW and one.share == SHARES[-1]]
@@ -177,7 +139,7 @@ def without_weights_values(trials: Iterable[Trial]) -> Values:
 def steps_command(
     out: Annotated[Path, typer.Option(help="Folder for the tables.")] = Path("out") / "steps",
     log: Annotated[list[str] | None, typer.Option(help=f"Only these (repeat): {', '.join(LOGS)}.")] = None,
-    seeds: Annotated[int, typer.Option(min=2, help="Runs of VarOpt.")] = 20,
+    seeds: Annotated[int, typer.Option(min=2, help="Runs.")] = 8,
     keep: Write = False,
 ) -> None:
     """Which weights should a model be told? Eight logs, by release, slots and ways to tell weights."""
@@ -192,17 +154,12 @@ def steps_command(
                 for share in SHARES:
                     tell(f"{name}, {release}, {share:.0%}")
                     trials.append(play(name, release, share, seeds))
-    tables = [weights_table(trials), ways_table(trials), steps_table(trials)]
+    tables = [weights_table(trials), ways_table(trials)]
     out.mkdir(parents=True, exist_ok=True)
     file = out / "steps.md"
     file.write_text(as_markdown(tables), encoding="utf-8")
     if keep:
-        clinical = next(one for one in trials if one[:3] == ("clinical", AT_END_OF_WINDOW, SHARES[-1]))
         values: Values = {table.name: lines_of(table) for table in tables}
-        values |= {
-            "comparisons": len(trials),
-            "without weights": without_weights_values(trials),
-            "relative on clinical": shown(clinical.pair(TOLD[1])),
-        }
+        values |= {"comparisons": len(trials), "without weights": without_weights_values(trials)}
         write_numbers("steps", f"python -m studies steps --seeds {seeds} --write", values)
     screen().print(f"tables: {file}", soft_wrap=True)

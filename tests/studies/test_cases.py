@@ -27,7 +27,7 @@ def test_a_case_prints_its_tables_and_writes_page_and_numbers(tmp_path):
     assert numbers["decisions"] == 120
     assert [one["policy"] for one in numbers["policies"]][-1] == "Bernoulli (by d_max)"
     assert numbers["policies"][0]["believed"]["mean"] == pytest.approx(numbers["mean"], rel=1e-5)
-    assert len(numbers["other_learners"]) == 16
+    assert len(numbers["other_learners"]) == 8
     page = (tmp_path / "index.html").read_text()
     assert page.count("<svg") == 3
     assert "generated, not recorded" in page

@@ -104,19 +104,6 @@ def test_looks_are_kept_with_their_command(tmp_path, monkeypatch):
     assert [line[:15] for line in kept["values"]["table"]] == ["| log | release", "| jobs | arriva", "| jobs | window"]
 
 
-def test_reasons_and_releases_are_counted():
-    """A worked case: the reason is of the log and the release, and counts only models with steps that are behind."""
-    spread = study.Spread
-    behind = [spread(0.02, 0.005, 1), spread(0.04, 0.005, 1), spread(0.02, 0.02, 1), spread(-0.05, 0.01, 1)]
-    pairs = [study.Pair("clinical", 0.05, "window", "river", one) for one in behind]
-    pairs += [study.Pair("clinical", 0.05, "window", "logistic", behind[1])]
-    pairs += [study.Pair("mortality", 0.05, release, "sgd", behind[0]) for release in ("arrival", "window")]
-    assert study.behind_by_reason(pairs) == {
-        "clinical": {"comparisons": 2, "least": 0.02, "worst": 0.04},
-        "quick outcomes": {"comparisons": 1, "least": 0.02, "worst": 0.02},
-    }
-
-
 def test_pairs_are_by_seed():
     """A worked case: drop newest loses 0.5 and 1.0, VarOpt 0.6 and 1.1: 20 % and 10 % behind."""
     log = steady(20)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tarry.cases.log import CaseLog, Vector, case_log
-from tarry.cases.measure import calibration, follow, losses, progress
-from tarry.cases.models import make_model
+from tarry.cases.measure import Heard, calibration, follow, losses, progress
+from tarry.cases.models import GRIDS, make_model
 from tarry.charts import CONFIDENCE, student
 from tarry.checks import as_choice, as_int
 from tarry.errors import ArgumentError
@@ -34,6 +34,9 @@ SKIPPED = 10  # runs begin within the first so-manieth of a log
 SHARE = 0.15  # of the mean backlog: slots, where none are said
 SHORT = 10  # windows: on a log of fewer a burst is a good part of all rows
 LEAST = 2  # slots that a share comes to: one alone holds whatever came last
+TRIALS = 3  # further runs, which choose a model's step or penalty and are not reported
+
+Runs = Sequence[tuple[CaseLog, Heard]]
 
 
 class Spread(NamedTuple):
@@ -65,6 +68,7 @@ class Score(NamedTuple):
 
     ``rows`` came out of the join, on average; ``believed`` is the mean label as they have it, ``losses`` the model's
     mean loss on settled decisions, each predicted with the rows before it, ``calibration`` its error by bins.
+    ``setting`` is the model's step, penalty or learning rate over its default: the best of ``GRIDS`` in other runs.
     """
 
     model: str
@@ -75,6 +79,7 @@ class Score(NamedTuple):
     believed: tuple[float, ...]
     losses: tuple[float, ...]
     calibration: float
+    setting: float = 1.0
 
     @property
     def loss(self) -> Spread:
@@ -103,14 +108,14 @@ def compare(
 
     ``capacity`` is a number of slots, or a share of the decisions that wait on average under a release (0.15, "15%").
     Every policy runs once per seed, each run beginning the log a little later (within its first tenth): differences are
-    paired, and intervals also hold the luck of policies that draw nothing. ``releases``: those the log
-    allows, "arrival" and, with a window, "window".
+    paired, and intervals also hold the luck of policies that draw nothing. Three further runs choose the step or
+    penalty of each policy's model. ``releases``: those the log allows, "arrival" and, with a window, "window".
     """
     runs, chosen = as_int(seeds, "seeds", 2), [p if isinstance(p, Policy) else find_policy(p) for p in policies]
     for name in models:
         make_model(name, log.is_binary)  # refuse before hours of work
     kinds = log.releases if releases is None else tuple(as_choice(one, "release", RELEASES) for one in releases)
-    logs = begun_later(log, runs)
+    logs = begun_later(log, runs + TRIALS)
     scores = [
         score
         for release in kinds
@@ -121,9 +126,27 @@ def compare(
 
 
 def begun_later(log: CaseLog, runs: int) -> list[CaseLog]:
-    """Return a log for each run, begun within its first tenth, and with half of its settled decisions at least."""
+    """Return a log for each run, begun within its first tenth, and with half of its settled decisions at least.
+
+    The last ``TRIALS`` of them choose settings.
+    """
     most = min(log.size / SKIPPED, log.settled.sum() / 2)
     return [log.tail(int(i * most / runs)) for i in range(runs)]
+
+
+def predictions(model: str, setting: float, runs: Runs) -> list[Vector]:
+    """Return what a new model predicts in each run."""
+    return [progress(log, heard, make_model(model, log.is_binary, setting)) for log, heard in runs]
+
+
+def mean_losses(runs: Runs, said: list[Vector]) -> Vector:
+    """Return the mean loss of each run's predictions."""
+    return np.array([losses(log, one).mean() for (log, _), one in zip(runs, said, strict=True)])
+
+
+def best_setting(model: str, trials: Runs) -> float:
+    """Return the step, penalty or learning rate with the smallest loss in trials, over the model's default."""
+    return min(GRIDS[model], key=lambda setting: mean_losses(trials, predictions(model, setting, trials)).mean())
 
 
 def slots_of(log: CaseLog, release: str, capacity: int | float | str) -> int:
@@ -149,17 +172,18 @@ def _scores(
 ) -> Iterator[Score]:
     tell(f"{policy.name}, {release}")
     # All policies meet the same beginnings, whether they draw or not: differences are paired.
-    heard = [follow(log, policy, slots, release, seed) for seed, log in enumerate(logs)]
-    rows = float(np.mean([one.rows.size for one in heard]))
-    believed = tuple(one.believed for one in heard)
+    heard = [(log, follow(log, policy, slots, release, seed)) for seed, log in enumerate(logs)]
+    runs, trials = heard[:-TRIALS], heard[-TRIALS:]
+    rows = float(np.mean([one.rows.size for _, one in runs]))
+    believed = tuple(one.believed for _, one in runs)
     for name in models:
-        said: list[Vector] = []
-        for log, one in zip(logs, heard, strict=True):
-            tell(f"{policy.name}, {release}, {name}, run {len(said) + 1} of {len(logs)}")
-            said.append(progress(log, one, make_model(name, log.is_binary)))
-        lost = tuple(float(losses(log, one).mean()) for log, one in zip(logs, said, strict=True))
-        off = float(np.mean([calibration(log, one) for log, one in zip(logs, said, strict=True)]))
-        yield Score(name, policy.name, release, slots if policy.is_limited else None, rows, believed, lost, off)
+        tell(f"{policy.name}, {release}, {name}")
+        setting = best_setting(name, trials)
+        said = predictions(name, setting, runs)
+        lost = tuple(mean_losses(runs, said).tolist())
+        off = float(np.mean([calibration(log, one) for (log, _), one in zip(runs, said, strict=True)]))
+        limit = slots if policy.is_limited else None
+        yield Score(name, policy.name, release, limit, rows, believed, lost, off, setting)
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,10 +196,14 @@ class Comparison:
     scores: tuple[Score, ...]
 
     @property
+    def logs(self) -> list[CaseLog]:
+        """The log as each run begins it."""
+        return begun_later(self.log, self.seeds + TRIALS)[: self.seeds]
+
+    @property
     def truth(self) -> float:
         """The mean label of settled decisions, on average over the runs' beginnings."""
-        logs = begun_later(self.log, self.seeds)
-        return float(np.mean([one.truth[one.settled].mean() for one in logs]))
+        return float(np.mean([one.truth[one.settled].mean() for one in self.logs]))
 
     @property
     def facts(self) -> str:
@@ -196,8 +224,9 @@ class Comparison:
     @property
     def constant(self) -> float:
         """The loss of predicting the mean label of settled decisions, which is known at the end only."""
-        logs = begun_later(self.log, self.seeds)
-        return float(np.mean([losses(one, np.full(one.size, one.truth[one.settled].mean())).mean() for one in logs]))
+        return float(
+            np.mean([losses(one, np.full(one.size, one.truth[one.settled].mean())).mean() for one in self.logs])
+        )
 
     @property
     def windows(self) -> float:
@@ -233,6 +262,7 @@ class Comparison:
                     "behind": None if behind is None else behind.mean,
                     "behind_half": None if behind is None or behind.runs < 2 else behind.half,
                     "calibration": one.calibration,
+                    "setting": one.setting,
                 }
             )
         return pl.DataFrame(rows, infer_schema_length=None)
@@ -282,7 +312,7 @@ class Comparison:
             return f"For {model} take {mine}: its loss is level with that of {theirs} ({figures}).{self._cost(ours)}"
         if by.mean < 0:
             told = f"For {model} take {mine}: its loss is below that of {theirs} ({figures})."
-            return f"{told}{self._cost(ours)}{self._step(rival)}"
+            return f"{told}{self._cost(ours)}"
         told = f"For {model} take {theirs}: the loss of {mine} is above it ({figures})."
         return f"{told}{self._cost(rival)}{self._why(ours, rival)}"
 
@@ -302,15 +332,6 @@ class Comparison:
             f"{first} and learns from its first rows on, so look for better features or a longer log first."
         )
 
-    def _step(self, rival: Score) -> str:
-        """Say that weights have made steps longer, where the other policy has none."""
-        if rival.policy != RIVAL or make_model(rival.model, self.log.is_binary).refits:
-            return ""
-        return (
-            f" Weights make its steps longer, which drop newest could have too: try that with a step "
-            f"{sqrt(self.log.size / rival.rows):.1f} times as long, unless you need the mean label (docs/cases.md)."
-        )
-
     def _why(self, ours: Score, rival: Score) -> str:
         if rival.release != ours.release:
             return ""
@@ -318,8 +339,7 @@ class Comparison:
         if free is not None and free.loss.mean > rival.loss.mean:
             return (
                 f" It is below that of unlimited tracking too ({free.loss.mean:.4f}), so more labels do not help this "
-                "model here: its steps or its penalty do not suit the log, or what has come out so far leans to quick "
-                "outcomes (docs/cases.md)."
+                "model here: what has come out so far may lean to quick outcomes (docs/cases.md)."
             )
         if rival.policy != RIVAL or rival.rows <= ours.rows:
             return ""

@@ -1,8 +1,8 @@
 """Models as people train them on the rows that a join hands out: River's, scikit-learn's, refits, boosted trees.
 
-Each has its own defaults. Those that take steps are taught as an adapter teaches them, with tempered weights in several
-calls; those that are fitted anew with the weights of all rows so far over their mean. Labels 0 and 1 make a classifier,
-others a regression.
+Each has its own defaults but for one setting, a multiple of its step, penalty or learning rate. Those that take steps
+are taught as an adapter teaches them, with tempered weights in several calls; those that are fitted anew with the
+weights of all rows so far over their mean. Labels 0 and 1 make a classifier, others a regression.
 """
 
 from __future__ import annotations
@@ -16,6 +16,11 @@ import numpy as np
 
 from tarry.cases.log import Vector
 from tarry.checks import as_choice
+
+STEP = 0.01  # of River, and of scikit-learn's regressor
+STEPS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+GRIDS = {"river": STEPS, "sgd": STEPS, "logistic": (1.0, 4.0, 16.0, 64.0, 256.0), "lightgbm": (0.03, 0.1, 0.3, 1.0)}
+"""What a model's step, penalty (logistic) or learning rate (LightGBM) may be, in multiples of its default."""
 
 
 class Model(Protocol):
@@ -34,17 +39,18 @@ class Model(Protocol):
 
 
 class River:
-    """River's linear model with its own step, one row at a time."""
+    """River's linear model, one row at a time."""
 
     refits = False
 
-    def __init__(self, is_binary: bool) -> None:
+    def __init__(self, is_binary: bool, setting: float) -> None:
         try:
-            from river import linear_model
+            from river import linear_model, optim
         except ImportError as error:
             raise ImportError("this model needs river: pip install 'tarry[river]'") from error
-        self._is_binary = is_binary
-        self._model: Any = linear_model.LogisticRegression() if is_binary else linear_model.LinearRegression()
+        self._is_binary, step = is_binary, STEP * setting
+        kind = linear_model.LogisticRegression if is_binary else linear_model.LinearRegression
+        self._model: Any = kind(optimizer=optim.SGD(step), intercept_lr=step)
 
     def predict(self, features: Vector) -> Vector:
         rows = map(_dictionary, features)
@@ -66,12 +72,12 @@ class SGD:
 
     refits = False
 
-    def __init__(self, is_binary: bool) -> None:
+    def __init__(self, is_binary: bool, setting: float) -> None:
         linear = _sklearn("linear_model")
         self._is_binary, self._has_learnt = is_binary, False
         kind = partial(linear.SGDClassifier, loss="log_loss") if is_binary else linear.SGDRegressor
         # The regressor's own step, also for the classifier: the default of that begins with steps of 10.
-        self._model = kind(learning_rate="invscaling", eta0=0.01, power_t=0.25, random_state=0)
+        self._model = kind(learning_rate="invscaling", eta0=STEP * setting, power_t=0.25, shuffle=False)
 
     def predict(self, features: Vector) -> Vector:
         if not self._has_learnt:
@@ -82,9 +88,7 @@ class SGD:
 
     def learn(self, features: Vector, labels: Vector, weights: Vector) -> None:
         classes = {"classes": np.array([0.0, 1.0])} if self._is_binary else {}
-        for i in range(len(labels)):
-            one = slice(i, i + 1)
-            self._model.partial_fit(features[one], labels[one], sample_weight=weights[one], **classes)
+        self._model.partial_fit(features, labels, sample_weight=weights, **classes)
         self._has_learnt = True
 
 
@@ -120,18 +124,18 @@ class Refitted:
                 self._fitted = self._make().fit(rows, y, sample_weight=w)
 
 
-def _logistic(is_binary: bool) -> Model:
+def _logistic(is_binary: bool, setting: float) -> Model:
     linear = _sklearn("linear_model")
-    return Refitted(lambda: linear.LogisticRegression() if is_binary else linear.Ridge(), is_binary)
+    return Refitted(lambda: linear.LogisticRegression(C=1 / setting) if is_binary else linear.Ridge(setting), is_binary)
 
 
-def _lightgbm(is_binary: bool) -> Model:
+def _lightgbm(is_binary: bool, setting: float) -> Model:
     try:
         import lightgbm
     except ImportError as error:
         raise ImportError("this model needs lightgbm: pip install lightgbm") from error
     kind = lightgbm.LGBMClassifier if is_binary else lightgbm.LGBMRegressor
-    return Refitted(lambda: kind(n_jobs=1, verbosity=-1), is_binary)
+    return Refitted(lambda: kind(n_jobs=1, verbosity=-1, learning_rate=0.1 * setting), is_binary)
 
 
 def _sklearn(name: str) -> Any:
@@ -141,9 +145,14 @@ def _sklearn(name: str) -> Any:
         raise ImportError("this model needs scikit-learn: pip install 'tarry[sklearn]'") from error
 
 
-MODELS: dict[str, Callable[[bool], Model]] = {"river": River, "sgd": SGD, "logistic": _logistic, "lightgbm": _lightgbm}
+MODELS: dict[str, Callable[[bool, float], Model]] = {
+    "river": River,
+    "sgd": SGD,
+    "logistic": _logistic,
+    "lightgbm": _lightgbm,
+}
 
 
-def make_model(name: str, is_binary: bool) -> Model:
-    """Return a model of this name that knows nothing yet."""
-    return MODELS[as_choice(name, "model", tuple(MODELS))](is_binary)
+def make_model(name: str, is_binary: bool, setting: float = 1.0) -> Model:
+    """Return a model of this name that knows nothing yet, with so many times its default step or penalty."""
+    return MODELS[as_choice(name, "model", tuple(MODELS))](is_binary, setting)

@@ -30,10 +30,21 @@ def case_table(made: Comparison) -> Table:
             behind += f" ± {row['behind_half']:.4f}"
         slots = "no limit" if row["slots"] is None else f"{row['slots']:,}"
         figures = (f"{row['rows']:,.0f}", believed, f"{row['loss']:.4f}", behind, f"{row['calibration']:.3f}")
-        rows.append((*group, row["policy"], slots, *figures))
+        rows.append((*group, row["policy"], slots, *figures, f"× {row['setting']:g}"))
     return Table(
         f"Policies on this log (true mean label, over the runs: {made.truth:.4g})",
-        ("model", "release", "policy", "slots", "rows", "believed", "loss", "behind drop newest", "calibration"),
+        (
+            "model",
+            "release",
+            "policy",
+            "slots",
+            "rows",
+            "believed",
+            "loss",
+            "behind drop newest",
+            "calibration",
+            "setting",
+        ),
         rows,
         captions()["case"]["text"],
         text=("model", "release", "policy"),
