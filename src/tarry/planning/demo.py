@@ -23,8 +23,8 @@ PRICE = 0.25  # hours that an engineer takes, who saves one hour if the ticket i
 CAPACITIES, SLOTS = (4, 8, 16, 32, 64), 8
 STEPS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0, 64.0)  # over 1/√(T + 2Σd)
 TRIALS = 8  # months to choose the step on, at most as many as are then played
-# VarOpt, the paper's coin, and what people do today, without weights.
-SHOWN = ("VarOpt", "Bernoulli (paper)", "drop newest", "drop oldest", "time out", "random evict", "reservoir")
+# VarOpt, a random sample, the paper's coin, and what people do today, without weights.
+SHOWN = ("VarOpt", "Bernoulli (calibrated)", "Bernoulli (paper)", "drop newest", "drop oldest", "time out", "reservoir")
 AS_IT_IS, MOVED, SHUFFLED = WORLDS = ("as it is", "tickets moved", "outcomes shuffled")
 PLAN: tuple[tuple[str, int | None, str], ...] = (
     *((name, None if name == "unlimited" else SLOTS, world) for world in WORLDS for name in ("unlimited", *SHOWN)),
@@ -35,7 +35,8 @@ STORY = (
     f"hours {HARD[0]:.0%} are hard, at other times {HARD[1]:.0%}. A ticket shows which it was when it is closed: after "
     f"{60 * STAY[0]:.0f} minutes on average if it was hard, else after {60 * STAY[1]:.0f}. An engineer's look takes "
     f"{60 * PRICE:.0f} minutes and saves an hour if the ticket is hard, so it pays where more than {PRICE:.0%} are. "
-    "Should an engineer look? A learner (DW-FTRL) decides for each ticket, from the labels that it has seen."
+    "Should an engineer look? A learner (DW-FTRL) decides for each ticket, from the labels that it has seen. It does "
+    "not see the hour."
 )
 
 
@@ -54,7 +55,8 @@ class Month(NamedTuple):
 class Result(NamedTuple):
     """One policy in months of one kind: for each month the rate it believes less the truth, and the hours it loses.
 
-    ``by_step`` has the hours lost in the months of the trial, by step.
+    ``by_step`` has the hours lost in the months of the trial, by step. ``age`` is the number of tickets after which a
+    time-out gives one up, None of other policies.
     """
 
     policy: str
@@ -67,6 +69,7 @@ class Result(NamedTuple):
     seen: float
     step: float
     by_step: dict[float, NDArray[np.float64]]
+    age: int | None
 
     @property
     def name(self) -> str:
@@ -134,4 +137,5 @@ def play_plan(seeds: int, horizon: int = HORIZON) -> Iterator[Result]:
             seen=float(record.observed.mean()),
             step=step,
             by_step=by_step,
+            age=getattr(record.player.scheduler, "age", None),
         )

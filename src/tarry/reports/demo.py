@@ -60,7 +60,8 @@ def demo_tables(results: Sequence[Result]) -> list[Table]:
     trials = results[0].by_step[STEPS[0]].size
     fairness = (
         f"Every policy has its own best of the same {len(STEPS)} steps, {', '.join(f'{step:g}' for step in STEPS)} "
-        f"over √(T + 2Σd), chosen on {trials} months that are in no table."
+        f"over √(T + 2Σd), chosen on {trials} months that are in no table. Shown are {results[0].errors.size} others. "
+        f"A time-out gives a ticket up after {usual['time out', AS_IT_IS].age} more, the mean delay."
     )
     limited = [r for r in results if r.world == AS_IT_IS and r.capacity is not None]
     capacities = sorted({int(r.capacity) for r in limited if r.capacity})
