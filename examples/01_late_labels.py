@@ -1,7 +1,7 @@
 """Late labels whose delay depends on the label: what a bounded join estimates, and what naive ones do.
 
-Drop newest is right here because traffic is steady, whatever the delays; it errs where busy or early times have other
-outcomes. Drop oldest and the time-out err by the delay.
+Drop newest is right here because traffic is steady, without trend or runs, whatever the delays; it errs where load or
+time tells something of outcomes. Drop oldest and the time-out err by the delay.
 """
 
 import numpy as np

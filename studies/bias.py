@@ -1,8 +1,9 @@
 """Who errs where: the claims of the pages that a policy is biased, each with its controls: `python -m studies bias`.
 
-Drop newest errs where busy or early times have other outcomes; oldest out and time-outs err where delay depends on the
-outcome. So three runs of each world tell the causes apart: as it is, with pairs of wait and label shuffled over the
-decisions, and with labels alone shuffled. Pairs shuffled, load and date tell nothing; labels shuffled, nothing does.
+Drop newest errs where load or time tells something of outcomes. Drop oldest, time-outs and reservoirs err there too,
+and wherever the delay does. So four runs of each world tell the causes apart: as it is, and with pairs of wait and
+label, waits alone or labels alone shuffled over the decisions. Pairs shuffled, load and time tell nothing; waits
+shuffled, the delay tells nothing; labels shuffled, nothing does.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from studies.cases import clinical_case, flights_case, queue_case
 from studies.measure import estimate, quiet
 from studies.numbers import Values, Write, lines_of, short, write_numbers
-from studies.streams import LABELS, PAIRS, Stream, Vector
+from studies.streams import LABELS, PAIRS, WAITS, Stream, Vector
 from tarry.cases import Spread
 from tarry.checks import as_choice
 from tarry.cli.console import progress_lines, refusing, screen
@@ -26,33 +27,34 @@ from tarry.planning.policies import Policy, find_policy
 from tarry.reports.table import Table
 
 AS_IT_IS = "as it is"
-RUNS = (AS_IT_IS, PAIRS, LABELS)
-POLICIES = ("VarOpt", "drop newest", "drop oldest", "time out")
+RUNS = (AS_IT_IS, PAIRS, WAITS, LABELS)
+POLICIES = ("VarOpt", "drop newest", "drop oldest", "time out", "reservoir")
 CLEAR = 4.0  # standard errors: with some hundred cells, three would be chance now and then
-# What pages show: with pairs shuffled drop newest is right and a time-out is not; with labels shuffled both are.
+# What pages show: drop newest errs by load alone, a time-out by load and by the delay, VarOpt by neither.
 ON_PAGES = (
-    *(("drop newest", AS_IT_IS), ("drop newest", PAIRS)),
-    *(("time out", AS_IT_IS), ("time out", PAIRS), ("time out", LABELS), ("VarOpt", AS_IT_IS)),
+    *(("drop newest", AS_IT_IS), ("drop newest", PAIRS), ("drop newest", WAITS)),
+    *(("time out", AS_IT_IS), ("time out", PAIRS), ("time out", WAITS), ("time out", LABELS), ("VarOpt", AS_IT_IS)),
 )
 DECISIONS = 20_000  # of a generated load
 
 
 LEGEND = (
     "Mean error of the believed mean label, with its standard error: minutes of flights, else percentage points. "
-    f"* beyond {CLEAR:.0f} of them. pairs: waits with their labels shuffled over decisions; labels: labels alone."
+    f"* beyond {CLEAR:.0f} of them. pairs: waits with their labels shuffled over decisions; waits, labels: these alone."
 )
 
 
 class World(NamedTuple):
-    """Streams by seed. A recorded world has one; ``load_tells`` claims that busy or early times have other outcomes.
+    """Streams by seed. A recorded world has one; ``load_tells`` claims that load or time tells something of outcomes.
 
-    In all of them the delay depends on the outcome.
+    In all of them the delay depends on the outcome. ``spared`` is right by chance once waits are shuffled.
     """
 
     draw: Callable[[int], Stream]
     slots: int
     load_tells: bool
     is_recorded: bool = False
+    spared: str = ""
 
 
 class Cell(NamedTuple):
@@ -125,7 +127,7 @@ WORLDS = {
     "flights, landings": World(recorded(lambda: flights_case("arrival").stream), 64, True, True),
     "clinical follow-up": World(recorded(lambda: clinical_case().stream), 32, True, True),
     "help desk": World(recorded(lambda: queue_case().stream), 4, False, True),
-    "first example": World(shop, 50, True),
+    "first example": World(shop, 50, True, spared="drop oldest"),
     "steady load": World(load(bursts=False, busy_tells=False), 50, False),
     "bursts that tell nothing": World(load(bursts=True, busy_tells=False), 50, False),
     "bursts with other outcomes": World(load(bursts=True, busy_tells=True), 50, True),
@@ -136,6 +138,8 @@ def is_claimed(world: World, policy: str, run: str) -> bool:
     """Return whether pages call a policy biased there."""
     if policy == "VarOpt" or run == LABELS:
         return False
+    if run == WAITS:
+        return world.load_tells and policy != world.spared
     return policy != "drop newest" or (run == AS_IT_IS and world.load_tells)
 
 
@@ -148,9 +152,10 @@ def measure_world(name: str, seeds: int) -> list[Cell]:
     world = WORLDS[name]
     cells = []
     for policy in map(find_policy, POLICIES):
-        errors = {run: _errors(world, policy, run, seeds) for run in RUNS}
+        is_one = world.is_recorded and not policy.is_random
+        errors = {run: _errors(world, policy, run, 1 if is_one and run == AS_IT_IS else seeds) for run in RUNS}
         for run, spread in errors.items():
-            is_single = run == AS_IT_IS and world.is_recorded and not policy.is_random
+            is_single = run == AS_IT_IS and is_one
             error = errors[PAIRS].deviation if is_single else spread.error
             cells.append(Cell(name, policy.name, run, spread.mean, error, is_claimed(world, policy.name, run)))
     return cells

@@ -26,7 +26,7 @@ from tarry.losses import LeastSquares
 
 Vector = NDArray[np.float64]
 PENALTIES = tuple(4.0**i for i in range(7))  # of ridge regression
-PAIRS, LABELS = CONTROLS = ("pairs", "labels")  # what a control shuffles
+PAIRS, WAITS, LABELS = CONTROLS = ("pairs", "waits", "labels")  # what a control shuffles
 WEIGHT_ROOM = 4.0  # the ball is wide enough for mean weights up to this
 
 
@@ -100,14 +100,16 @@ class Stream:
         """Return a control: what belongs to the decisions, dealt out over them anew.
 
         ``"pairs"`` deals out waits together with their labels: load and date tell nothing of a label any more, its
-        delay as much as before. ``"labels"`` deals out labels alone: its delay tells nothing, either.
+        delay as much as before. ``"waits"`` deals out waits alone: load and date tell as much as before, the delay
+        nothing. ``"labels"`` deals out labels alone: nothing tells anything.
         """
         as_choice(control, "control", CONTROLS)
         order = np.random.default_rng(seed).permutation(self.horizon)
         if control == LABELS:
             return replace(self, labels=self.labels[order])
         told = self.times + (self.told - self.times)[order]
-        return replace(self, labels=self.labels[order], told=told, delays=array(trace(self.times, told).values))
+        labels = self.labels if control == WAITS else self.labels[order]
+        return replace(self, labels=labels, told=told, delays=array(trace(self.times, told).values))
 
     @cached_property
     def losses(self) -> LeastSquares:

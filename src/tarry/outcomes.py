@@ -57,8 +57,8 @@ class Answer(_Word):
 DASH = "–"  # of a figure that is not there
 # What policies without weights get wrong: tables, warnings and pages quote it (tests/test_outcomes.py).
 WITHOUT_WEIGHTS = (
-    "drop newest errs where busy or early times have other outcomes; drop oldest and time-outs err where delay depends "
-    "on the outcome"
+    "drop newest errs where load or time tells something of outcomes; drop oldest, time-outs and reservoirs err there "
+    "too, and wherever the delay does"
 )
 
 FATES = tuple(fate.name.lower() for fate in Fate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -366,6 +367,12 @@ def test_a_plan_says_first_where_all_rows_can_be_kept(tmp_path):
     )
     assert repr(made).index("keep them all") < repr(made).index("are enough")
     assert made.to_dict()["keep_all"] == made.keep_all
+    # VarOpt gives up decisions that it tracks: where a check was paid for, that is the wrong advice.
+    assert (made.choice.scheduler, made.keep_all[-54:]) == (
+        "VarOpt",
+        "costs a check, add --no-preemption (preemption=False).",
+    )
+    assert "check" not in replace(made, preemption=False).keep_all
     # Two times of eight bytes and a text of fifty.
     assert plan_log(even_log(tmp_path, 30, "log.parquet", "x" * 50), **QUICK).row_bytes == pytest.approx(66, abs=16)
     delays = read_log(path).delays

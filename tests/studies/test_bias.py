@@ -13,7 +13,7 @@ from studies.__main__ import app
 from studies.bias import AS_IT_IS, WORLDS, World, bare, disagreements, is_claimed, load, measure_world, shop
 from studies.claims import ROOT
 from studies.measure import estimate
-from studies.streams import LABELS, PAIRS
+from studies.streams import LABELS, PAIRS, WAITS
 from tarry.planning.policies import find_policy
 
 
@@ -39,7 +39,8 @@ def test_a_claim_that_drop_newest_errs_by_the_delay_fails(monkeypatch):
     wrong, right = (World(coins, 8, load_tells) for load_tells in (True, False))
     monkeypatch.setitem(WORLDS, "coins", wrong)
     cells = measure_world("coins", 6)
-    (sentence,) = disagreements(cells)
+    sentence, *others = disagreements(cells)
+    assert all(", waits: " in other for other in others)
     assert re.fullmatch(r"coins, drop newest, as it is: \S+ \(\S+\) is not a bias, and pages say that it is", sentence)
     assert disagreements(one._replace(is_claimed=is_claimed(right, one.policy, one.run)) for one in cells) == []
     monkeypatch.setattr("studies.bias.measure_world", lambda name, seeds: cells)
@@ -62,15 +63,17 @@ def test_drop_newest_hears_what_a_queue_by_hand_hears():
 
 def test_pairs_stay_together_and_labels_do_not():
     stream = shop(1)
-    pairs, labels = stream.shuffled(PAIRS, 2), stream.shuffled(LABELS, 2)
+    pairs, waits, labels = (stream.shuffled(control, 2) for control in (PAIRS, WAITS, LABELS))
 
     def listed(one):
         return sorted(zip(np.round(one.told - one.times, 6), one.labels, strict=True))
 
     assert listed(pairs) == listed(stream) != listed(labels)
     assert sorted(labels.labels) == sorted(stream.labels)
-    for one in (pairs, labels):
-        assert not np.array_equal(one.labels, stream.labels)
+    assert np.array_equal(waits.labels, stream.labels)
+    assert np.array_equal(waits.told - waits.times, pairs.told - pairs.times)
+    assert not any(np.array_equal(one.labels, stream.labels) for one in (pairs, labels))
+    for one in (pairs, waits, labels):
         waits = [np.sum(stream.times <= told) - t for t, told in enumerate(one.told, 1)]
         assert one.delays.values.tolist() == waits
 

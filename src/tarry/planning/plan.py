@@ -77,9 +77,10 @@ class Plan:
             else f"{ROW_BYTES} bytes each, assumed"
         )
         rows = counted(self.backlog.max_backlog, "pending row")
+        checks = " If each tracked decision costs a check, add --no-preemption (preemption=False)."
         return (
             f"{rows} ({each}) are about {few(size / 1e6)} MB: keep them all, you do not need Tarry, unless "
-            "a slot is more than memory, such as a reviewer's time or a paid check."
+            f"a slot is more than memory, such as a reviewer's time.{checks if self.preemption else ''}"
         )
 
     @property

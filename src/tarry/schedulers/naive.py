@@ -78,12 +78,13 @@ class Given(Unweighted):
 class DropNewest(Unweighted):
     """Track while there is room, with weight 1.
 
-    It decides before the outcome and keeps to the end, so it errs only where busy or early times have other outcomes.
+    It decides before the outcome and keeps to the end, so it errs only where load or time tells something of
+    outcomes: busy periods, a trend, runs of slow outcomes.
     """
 
 
 class RandomEvict(Unweighted):
-    """Track every newcomer, with weight 1, in a random member's place. Errs where delay depends on the outcome."""
+    """Track every newcomer in a random member's place, weight 1. Errs where load, time or delay tells of outcomes."""
 
     needs_preemption = True
 
@@ -97,8 +98,8 @@ class RandomEvict(Unweighted):
 class Reservoir(Unweighted):
     """When full, enter with probability C/(pending+1) in a random member's place; weight 1.
 
-    Counts pending rounds, so acknowledgements are needed. Errs where delay depends on the outcome: slow ones are
-    exposed to more newcomers, and nothing corrects for that. A baseline only.
+    Counts pending rounds, so acknowledgements are needed. Errs where load, time or delay tells of the outcome:
+    slow ones, and those of busy times, are exposed to more newcomers, and nothing corrects for that. A baseline only.
     """
 
     needs_preemption = True
@@ -132,7 +133,7 @@ class Ordered(Unweighted):
 
 
 class DropOldest(Ordered):
-    """Track every newcomer, with weight 1, at the oldest's expense. Errs where delay depends on the outcome."""
+    """Track every newcomer at the oldest's expense, weight 1. Errs where load, time or delay tells of outcomes."""
 
     needs_preemption = True
 
