@@ -376,10 +376,15 @@ def _printed(call: Call, asked: Any, answer: Any) -> Sheet | list[Line] | Line:
         return Sheet(call.give(answer), counts, answer.last or ())
     first = answer[0] if isinstance(answer[0], list) else None
     if first is not None and call.scope != ADMIN:
-        return [part._asdict() if hasattr(part, "_asdict") else {"id": part} for part in first]
+        return [part if isinstance(part, dict) and not is_bytes(part) else _line(part) for part in first]
     facts: Line = call.give(answer) if call.verb == "export" else answer._asdict()
     said = asked._asdict() if call.verb == "resize" else {}
     return {name: value for name, value in said.items() if name in written(asked)} | facts
+
+
+def _line(part: Any) -> Line:
+    line: Line = part._asdict() if hasattr(part, "_asdict") else {"id": part}
+    return line
 
 
 def show(answer: Sheet | list[Line], output: Format | None) -> None:

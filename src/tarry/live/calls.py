@@ -334,6 +334,13 @@ class Tracked(NamedTuple):
     next: int | None
 
 
+class Journal(NamedTuple):
+    """What calls have done, oldest first, and the ``after`` of the next page, if there is one."""
+
+    entries: list[dict[str, Any]]
+    next: int | None
+
+
 class Ledger(NamedTuple):
     """Rounds by fate and their sum; under ``last`` the newest ones, where they were asked for."""
 
@@ -602,6 +609,16 @@ def _page(opened: Any, page: Page) -> Tracked:
     return Tracked(shown, shown[-1].round if shown and len(waiting) > len(shown) else None)
 
 
+def _journal(opened: Any, page: Page) -> Journal:
+    """Return whole entries, as many as come to the limit, and one at least."""
+    entries: list[dict[str, Any]] = []
+    for change in opened.journal(page.after):
+        if len(entries) >= max(1, page.limit) and change["entry"] != entries[-1]["entry"]:
+            return Journal(entries, entries[-1]["entry"])
+        entries.append(change)
+    return Journal(entries, None)
+
+
 def _export(opened: Any, asked: Payloads) -> Export:
     export = Export(**opened.export(**asked._asdict()))
     is_part = asked.limit is not None and len(export.tracked) == asked.limit
@@ -751,6 +768,12 @@ CALLS: tuple[Call, ...] = (
         "tracked", _BOTH, READ, Page, Tracked,
         "Tell who waits, and what it would weigh if it were answered now, oldest first.",
         _page, attrgetter("tracked"), is_look=True, ask=lambda _: Page(),
+        following=lambda asked, answer: None if answer.next is None else asked._replace(after=answer.next),
+    ),
+    Call(
+        "journal", _BOTH, READ, Page, Journal,
+        "Tell what the stored calls have done: who got a slot when, who lost it, and the weight of each label.",
+        _journal, attrgetter("entries"), is_look=True, ask=lambda _, after=0: Page(after),
         following=lambda asked, answer: None if answer.next is None else asked._replace(after=answer.next),
     ),
     Call(

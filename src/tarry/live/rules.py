@@ -55,7 +55,7 @@ class Joined(Tracker):
             result = Answer.OUTSIDE, None
         else:
             result = self.end(id, label)
-        if moment is not None:
+        if moment is not None and result[0] is not Answer.UNKNOWN:  # else a slip in an id and a year would be time
             self.note(moment)
         return result
 
