@@ -300,3 +300,40 @@ def test_a_connection_lost_in_a_commit_is_asked_for_its_outcome(fault):
             join.label("a", 1.0)
     assert join.fate("a") is (tarry.Answer.PENDING if fault == "before" else tarry.Answer.USED)
     assert join.status().rounds == 1 + (fault == "others")
+
+
+class Away(Lossy):
+    """The same, and one may wait for it."""
+
+    away = (ConnectionError,)
+
+
+@pytest.mark.parametrize("fault", ["before", "after", "unreachable", "others"])
+def test_patience_waits_for_a_connection_and_gives_the_answer_once(fault):
+    join = tarry.LabelJoin(8, rng=5, store=(store := Away()), patience=5)
+    join.decide({"x": 1}, id="a")
+    store.fault = fault
+    assert join.label("a", 1.0) == ({"x": 1}, 1.0, 1.0, "a", 1.0, 1)
+    assert join.label("a", 1.0) is None
+    answers = join.status().answers
+    assert (answers["used"], answers["duplicate"]) == (1, 1)
+
+
+def test_patience_ends():
+    join = tarry.LabelJoin(8, rng=5, store=(store := Away()), patience=0.3)
+    join.decide({"x": 1}, id="a")
+    store.begin = lambda after, *, writes: (_ for _ in ()).throw(ConnectionError("gone"))
+    started = time.monotonic()
+    with pytest.raises(StoreError, match="gone"):
+        join.label("a", 1.0)
+    with pytest.raises(StoreError, match="gone"):
+        join.fate("a")
+    failures = join.together([join.status] * 2)
+    assert [type(failure) for failure in failures] == [StoreError] * 2
+    assert 0.6 < time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("wrong", [-1, "long", float("nan")])
+def test_patience_is_a_number_of_seconds(wrong):
+    with pytest.raises((ValueError, TypeError), match="patience"):
+        tarry.LabelJoin(8, patience=wrong)

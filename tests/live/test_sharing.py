@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from itertools import product
 
@@ -241,3 +242,14 @@ def test_a_postgresql_server_that_restarts(postgres, new_store, tmp_path):
         postgres.start(postgres.port)
         assert session.ask("b").status is not tarry.Answer.REPEATED
         assert session.status().rounds == 2
+
+
+def test_patience_outlasts_a_restart_of_the_server(postgres, new_store):
+    with tarry.LabelJoin(4, store=new_store("postgresql"), rng=1, patience=60) as join:
+        join.decide(id="a")
+        postgres.stop()
+        back = threading.Timer(1.0, postgres.start, [postgres.port])
+        back.start()
+        assert join.decide(id="b").tracked
+        back.join()
+        assert join.status().rounds == 2

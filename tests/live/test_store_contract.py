@@ -45,6 +45,7 @@ class Shelves:
     """
 
     errors = (OSError,)
+    away = ()
 
     def __init__(self, folder, name):
         self.where, self._folder, self._name, self._is_closed = str(folder), folder, name, False

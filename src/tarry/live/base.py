@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Never, Self, TypeVar
 from weakref import proxy
 
-from tarry.checks import as_int
+from tarry.checks import as_int, as_nonnegative
 from tarry.errors import Mismatch, Missing, StoreError, TarryError
 from tarry.kernel import make_seed
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
@@ -85,6 +85,7 @@ class StoredObject:
         player: Player | None = None,
         members: Mapping[str, type] | None = None,
         durability: str = POWER,
+        patience: float = 0.0,
     ) -> Self:
         """Continue what is in a store; where parts of it are not Tarry's own, pass the same player, or their classes.
 
@@ -106,7 +107,9 @@ class StoredObject:
                 raise Missing(f"{name!r} in {said} is a {stored.kind}, not a {kind}")
             if player is not None:
                 check_same(content.configuration, stored, with_seed=False)
-            return cls._of(Stored(tracker_of(stored, is_stored=True), place, found))
+            turns = Stored(tracker_of(stored, is_stored=True), place, found)
+            turns.patience = as_nonnegative(patience, "patience")
+            return cls._of(turns)
 
     def expire(self, id: Hashable) -> Receipt:
         """Say that no outcome will come: the empty acknowledgement of an untracked round.
@@ -323,9 +326,24 @@ def erase(store: str | Store, name: str = MAIN) -> None:
 
 
 def make_or_open(
-    wanted: Configuration, rng: Any, *, store: str | Store, name: str, durability: str, but: Sequence[str] = ()
+    wanted: Configuration,
+    rng: Any,
+    *,
+    store: str | Store,
+    name: str,
+    durability: str,
+    patience: float = 0.0,
+    but: Sequence[str] = (),
 ) -> Turns:
     """Return calls on what a store holds: continued if the same is there, ``but`` for some fields; made otherwise."""
+    turns = _made_or_opened(wanted, rng, store, name, durability, but)
+    turns.patience = as_nonnegative(patience, "patience")
+    return turns
+
+
+def _made_or_opened(
+    wanted: Configuration, rng: Any, store: str | Store, name: str, durability: str, but: Sequence[str]
+) -> Turns:
     wanted = settled(wanted)
     check_room(wanted)
     if SHARD_OF.fullmatch(name) and SHARD not in wanted.options:

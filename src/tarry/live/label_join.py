@@ -49,7 +49,8 @@ class LabelJoin(StoredObject):
     gradients over the rows that come out are unbiased for all decisions, also when the delay depends
     on the label. ``decide(size=…)`` says what a decision counts for, such as the value of a basket: sums of labels of
     about that size come out with less variance. Features are stored for tracked decisions only: anything in memory,
-    what docs/live.md lists in a durable ``store`` (see :class:`tarry.Session` for ``store``, ``name``, ``durability``).
+    what docs/live.md lists in a durable ``store`` (:class:`tarry.Session` explains ``store``, ``name``,
+    ``durability`` and ``patience``).
 
     ``labels`` says what happens when a decision may have several: ``"first"`` ends it (default); with ``"last"``,
     ``"sum"`` or ``"all"`` labels gather until :meth:`finish`, or the end of a window, gives the row.
@@ -89,6 +90,7 @@ class LabelJoin(StoredObject):
         store: str | Store = "memory:",
         name: str = MAIN,
         durability: str = POWER,
+        patience: float = 0.0,
         rng: Any = None,
         memory: int = 1_000_000,
         keep: str | None = None,
@@ -98,7 +100,7 @@ class LabelJoin(StoredObject):
         rules |= {"keep": keep}
         windows = {"window": window, "missing": missing, "release": release}
         wanted = configuration_of(capacity, labels=labels, outbox=outbox, **rules, **windows)
-        self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
+        self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability, patience=patience))
 
     def __new__(cls, *arguments: Any, shards: int = 1, **rules: Any) -> Any:
         """Return a join to be made; with shards, a router over several."""
@@ -112,8 +114,8 @@ class LabelJoin(StoredObject):
     def open(cls, store: str | Store, *, name: str = MAIN, **how: Any) -> Any:
         """Continue what is in a store; where parts of it are not Tarry's own, pass the same player, or their classes.
 
-        ``members`` are classes by name, which fields are put into as they were stored; ``durability`` is as in the
-        constructor.
+        ``members`` are classes by name, which fields are put into as they were stored; ``durability`` and
+        ``patience`` are as in the constructor.
         """
         try:
             return super().open(store, name=name, **how)

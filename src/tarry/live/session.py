@@ -101,7 +101,8 @@ class Session(StoredObject):
 
     With ``store="sqlite:///state.db"`` or ``"postgresql://…"`` every call is durable before it returns, against
     loss of power (``durability="process"``: against the end of the process only), and the session is continued
-    where the store holds one of this ``name``; several processes may share it.
+    where the store holds one of this ``name``; several processes may share it. ``patience`` is for how many seconds a
+    call is tried again where a PostgreSQL server is out of reach.
 
     ``status().certificate`` bounds the weighted regret over the rounds that have arrived, from the norms of their
     gradients, or from ``gradient_bound`` if given: in the dual of the learner's norm, for each unit of a round's size.
@@ -130,6 +131,7 @@ class Session(StoredObject):
         store: str | Store = "memory:",
         name: str = MAIN,
         durability: str = POWER,
+        patience: float = 0.0,
         rng: Any = None,
         memory: int = 1_000_000,
         gradient_bound: float | None = None,
@@ -151,7 +153,7 @@ class Session(StoredObject):
         if strong_convexity is not None:  # 0 for convex losses
             given["strong_convexity"] = as_nonnegative(strong_convexity, "strong_convexity")
         wanted = Configuration(SESSION, player, capacity, information, preemption, 0, memory, given)
-        self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability))
+        self._take(make_or_open(wanted, rng, store=store, name=name, durability=durability, patience=patience))
 
     def _look_up(self) -> None:
         learner = self.player.learner

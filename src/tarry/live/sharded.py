@@ -125,6 +125,7 @@ class ShardedJoin:
         store: str | Store = "memory:",
         name: str = MAIN,
         durability: str = POWER,
+        patience: float = 0.0,
         rng: Any = None,
         **rules: Any,
     ) -> Self:
@@ -141,8 +142,15 @@ class ShardedJoin:
         with ExitStack() as made:
             for k in reversed(range(count)):
                 own = None if rng is None else _seed_of(seed, k)
-                where = {"name": shard_name(name, k), "durability": durability}
-                turns = make_or_open(parts[k], own, store=store, but=("capacity",), **where)
+                turns = make_or_open(
+                    parts[k],
+                    own,
+                    store=store,
+                    name=shard_name(name, k),
+                    durability=durability,
+                    patience=patience,
+                    but=("capacity",),
+                )
                 opened[k] = LabelJoin._of(turns)
                 if getattr(turns, "is_new", False):
                     made.callback(erase, store, shard_name(name, k))

@@ -18,6 +18,7 @@ from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from math import inf
 from threading import get_ident
 from typing import Any, NoReturn, TypeVar
 from zlib import crc32
@@ -36,6 +37,7 @@ from tarry.times import as_length
 T = TypeVar("T")
 LEAST_TAIL = 1 << 18  # bytes of entries that a snapshot is worth
 TOKENS = 4096  # of the last entries, which a snapshot remembers
+PAUSE = 0.2  # seconds before a call is tried again
 _CHECKSUM = 4  # bytes before the text of an entry
 VERBS = frozenset(
     [
@@ -79,6 +81,8 @@ class Turns:
     ``_owner`` is the thread whose call is under way: the same thread comes here again only from a signal handler or a
     function called back, and is refused. A ``_owner`` left behind by an interrupt does no harm, for the lock is free.
     """
+
+    patience = 0.0  # seconds for which a call is tried again where its store is out of reach
 
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
@@ -151,6 +155,7 @@ class Stored(Turns):
         self._is_sound = False
         self.is_new = False  # whether it was made here
         self._texts: list[str] = []  # the calls of the entry under way
+        self._until = inf  # the moment at which a call under way is tried again no more
         self._tail, self._own, self._least = 0, 0, LEAST_TAIL  # bytes since the last snapshot, our part, and the limit
         if found is not None:
             self._take(found)
@@ -183,17 +188,31 @@ class Stored(Turns):
         with self._lock:
             self._owner = get_ident()
             try:
-                self._catch_up(writes=True)
-                result = self._apply(work, arguments)
-                self._append()
-                return result
+                while True:
+                    try:
+                        self._catch_up(writes=True)
+                        result = self._apply(work, arguments)
+                        self._append()
+                        return result
+                    except self.store.away:
+                        self._wait()
             except BaseException as error:
                 self._rollback()
                 if isinstance(error, self.store.errors):
                     raise StoreError(self.store.explain(error)) from error
                 raise
             finally:
-                self._owner = 0
+                self._owner, self._until = 0, inf
+
+    def _wait(self) -> None:
+        """Wait before a call is tried again; raise the failure that is handled where patience has ended."""
+        now = time.monotonic()
+        if self._until == inf:
+            self._until = now + self.patience
+        if now + PAUSE > self._until:
+            raise
+        self._rollback()
+        time.sleep(PAUSE)
 
     def look(self, work: Callable[..., T], *arguments: Any) -> T:
         if self._owner or self._born != _forks:
@@ -203,13 +222,17 @@ class Stored(Turns):
         with self._lock:
             self._owner = get_ident()
             try:
-                self._catch_up(writes=False)
-                return work(*arguments)
+                while True:
+                    try:
+                        self._catch_up(writes=False)
+                        return work(*arguments)
+                    except self.store.away:
+                        self._wait()
             except self.store.errors as error:
                 self._rollback()
                 raise StoreError(self.store.explain(error)) from error
             finally:
-                self._owner = 0
+                self._owner, self._until = 0, inf
 
     def _apply(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         """Make a call on the tracker, and note it for the entry if it has changed something."""
@@ -250,16 +273,22 @@ class Stored(Turns):
     def _ask(self, entry: Entry, error: Exception) -> None:
         """Return if an entry is stored whose commit has failed; raise what has happened to it otherwise."""
         self._rollback()
-        try:
-            # As a writer, so that a commit which the server is still busy with is waited for.
-            self.store.begin(entry.seq - 1, writes=True)
-            token = self._token_at(entry.seq)
-        except Exception:  # whatever keeps it from being looked for
-            self._rollback()
-            raise Uncertain(
-                f"{self.store.where} failed in a commit, and whether this call was stored is unknown: ask fate(id) or "
-                "status(). If it was, the same call again is recognised by its id, but hands out no row"
-            ) from error
+        while True:
+            try:
+                # As a writer, so that a commit which the server is still busy with is waited for.
+                self.store.begin(entry.seq - 1, writes=True)
+                token = self._token_at(entry.seq)
+                break
+            except Exception as unseen:  # whatever keeps it from being looked for
+                self._rollback()
+                if isinstance(unseen, self.store.away):
+                    with suppress(*self.store.away):
+                        self._wait()
+                        continue
+                raise Uncertain(
+                    f"{self.store.where} failed in a commit, and whether this call was stored is unknown: ask fate(id) "
+                    "or status(). If it was, the same call again is recognised by its id, but hands out no row"
+                ) from error
         self._rollback()
         if token != entry.token:
             raise error
@@ -315,7 +344,12 @@ class Stored(Turns):
         with self._lock:
             self._owner = get_ident()
             try:
-                self._catch_up(writes=True)
+                while True:
+                    try:
+                        self._catch_up(writes=True)
+                        break
+                    except self.store.away:
+                        self._wait()
                 self._has_failed, self._is_between = False, True
                 for place, call in enumerate(calls):
                     results.append(outcome_of(call))
@@ -331,7 +365,7 @@ class Stored(Turns):
                     raise StoreError(self.store.explain(error)) from error
                 raise
             finally:
-                self._is_between, self._owner = False, 0
+                self._is_between, self._owner, self._until = False, 0, inf
 
     def _in_group(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         """Make a call of a group; meanwhile no other may come."""

@@ -35,13 +35,14 @@ class Snapshot(NamedTuple):
 class Store(Protocol):
     """The place of one session or join in a database.
 
-    Failures of the database are ``errors``, which ``explain`` turns into sentences; ``where`` names the database in
-    sentences. From ``begin`` to ``append`` or ``rollback`` lies one transaction. A store is used by one thread at a
-    time, and by whichever thread has its turn.
+    Failures of the database are ``errors``, which ``explain`` turns into sentences; after those in ``away`` it may be
+    back soon. ``where`` names the database in sentences. From ``begin`` to ``append`` or ``rollback`` lies one
+    transaction. A store is used by one thread at a time, and by whichever thread has its turn.
     """
 
     where: str
     errors: tuple[type[Exception], ...]
+    away: tuple[type[Exception], ...]
 
     def names(self) -> dict[str, str]:
         """Return the names in the database, oldest first, and of what kind each is."""

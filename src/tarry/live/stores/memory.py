@@ -18,6 +18,7 @@ class Memory:
 
     where = "the store in memory"
     errors: tuple[type[Exception], ...] = ()
+    away: tuple[type[Exception], ...] = ()
 
     def __init__(self, name: str = MAIN, database: dict[str, SimpleNamespace] | None = None) -> None:
         self.name, self.database = name, {} if database is None else database

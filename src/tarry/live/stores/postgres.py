@@ -137,6 +137,7 @@ class Postgres:
 
     where = "the database"
     errors: tuple[type[Exception], ...] = (psycopg.Error,)
+    away: tuple[type[Exception], ...] = (psycopg.OperationalError,)
 
     def __init__(self, url: str, name: str, *, durability: str, must_exist: bool = False) -> None:
         self.url, self.name = url, name
@@ -305,7 +306,8 @@ class Postgres:
         if isinstance(error, psycopg.errors.DiskFull):
             return "the database's disk is full, so nothing was changed: make room and call again"
         if isinstance(error, psycopg.OperationalError):
-            return f"the database cannot be reached or is shutting down ({first}); call again when it is back"
+            remedy = "nothing was stored: call again when it is back, or give patience=, in seconds"
+            return f"the database cannot be reached or is shutting down ({first}); {remedy}"
         return f"the database says {first!r}; nothing was changed"
 
     def _without_secrets(self, text: str) -> str:

@@ -85,6 +85,7 @@ class SQLite:
     """One session in a SQLite file. Nothing is made on the disk before :meth:`create`."""
 
     errors: tuple[type[Exception], ...] = (sqlite3.Error,)
+    away: tuple[type[Exception], ...] = ()  # a file does not come back
 
     def __init__(self, path: str, name: str, *, durability: str, must_exist: bool = False) -> None:
         self.path, self.name = Path(path).absolute(), name  # wherever the process goes later
