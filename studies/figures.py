@@ -1,7 +1,7 @@
-"""Measure five parts of docs/figures.json, and draw README's pictures from one: `python -m studies figures`.
+"""Measure six parts of docs/figures.json, and draw README's pictures from one: `python -m studies figures`.
 
-The parts are flights, arrivals, clinical, queue and slice. Other commands keep other parts there with `--write`; each
-part names its command (`studies.numbers`).
+The parts are flights, arrivals, clinical, queue, slice and samples. Other commands keep other parts there with
+`--write`; each part names its command (`studies.numbers`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import typer
 
 from studies.cases import Case, clinical_case, flights_case, queue_case
 from studies.charts import WIDTH
-from studies.measure import Scores, believe, believe_shuffled, quiet
+from studies.measure import Scores, believe, believe_shuffled, measure_sample, quiet
 from studies.numbers import DOCS, Values, read_numbers, short, write_numbers
 from studies.streams import PAIRS
 from tarry.charts import DARK, INK, PALETTE, altair, data_of, draw, dressed
@@ -25,6 +25,7 @@ FRONT = {"VarOpt": PALETTE[0], "drop newest": PALETTE[1], "drop oldest": PALETTE
 SLOTS = (2, 4, 8, 16, 32, 64)
 PANELS = ("as recorded", "control: shuffled over take-offs")
 RUNS = {"flights": 12, "slice": 12, "arrivals": 4, "clinical": 100, "queue": 24}
+SAMPLES, DRAWS = "samples", 100  # one decision in N, of departures and patients
 MAKE: dict[str, Callable[[], Case]] = {
     "flights": flights_case,
     "slice": lambda: flights_case(first=20_000),
@@ -32,18 +33,22 @@ MAKE: dict[str, Callable[[], Case]] = {
     "clinical": clinical_case,
     "queue": queue_case,
 }
+PARTS = (*MAKE, SAMPLES)
 
 Tell = Callable[[str], None]
 
 
 def figures_command(
-    part: Annotated[list[str] | None, typer.Argument(help=f"Parts: {', '.join(MAKE)} (default: all).")] = None,
+    part: Annotated[list[str] | None, typer.Argument(help=f"Parts: {', '.join(PARTS)} (default: all).")] = None,
 ) -> None:
-    """Measure five parts of docs/figures.json, and draw README's pictures; each other part names its own command."""
+    """Measure six parts of docs/figures.json, and draw README's pictures; each other part names its own command."""
     with refusing(), quiet(), progress_lines("measuring") as tell:
-        for name in part or MAKE:
+        for name in part or PARTS:
+            if name == SAMPLES:
+                write_numbers(name, f"python -m studies figures {name}", sample_values())
+                continue
             if name not in MAKE:
-                raise ValueError(f"there is no part {name!r}; take one of {', '.join(MAKE)}")
+                raise ValueError(f"there is no part {name!r}; take one of {', '.join(PARTS)}")
             values = case_values(MAKE[name](), RUNS[name], tell)
             if name == "flights":
                 values["by_slots"] = believed_by_slots(flights_case(), 2 * RUNS[name], tell)
@@ -65,6 +70,27 @@ def case_values(case: Case, seeds: int, tell: Tell) -> Values:
         "max_delay": delays.max_delay,
         "policies": {one.policy: score_values(one) for one in case.figures(seeds, tell=tell)},
     }
+
+
+def sample_values() -> Values:
+    """Return what one decision in N believes, and the slots that it takes."""
+    values: Values = {}
+    for name in ("flights", "clinical"):
+        case = MAKE[name]()
+        sample = measure_sample(case.stream, case.capacity, DRAWS, has_model=name == "clinical")
+        values[name] = {
+            "n": sample.n,
+            "believed": short(sample.believed.mean),
+            "deviation": short(sample.believed.deviation),
+            "shuffled": short(sample.shuffled.mean),
+            "shuffled_deviation": short(sample.shuffled.deviation),
+            "mean_slots": short(sample.mean_slots),
+            "peak_slots": short(sample.peak_slots),
+        }
+        if sample.progressive is not None:
+            values[name]["progressive"] = short(sample.progressive.mean)
+            values[name]["progressive_error"] = short(sample.progressive.error)
+    return values
 
 
 def score_values(score: Scores) -> Values:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from tarry.game import Game, Record, replay, simulate
 from tarry.learners import DWFTRL, Ridge
 from tarry.losses import Logistic
 from tarry.planning.policies import Conditions, Policy, find_policy
+from tarry.schedulers.naive import Given
 from tarry.tracking import Player
 
 FOUR = tuple(map(find_policy, ("unlimited", "VarOpt", "drop newest", "drop oldest")))
@@ -114,6 +116,49 @@ def estimate(stream: Stream, policy: Policy, capacity: int, seed: int) -> float:
     """Return Σ w y / Σ w of one run, as shown: the mean label that the labels heard give, 0 where none was."""
     weights = _weights(stream, policy, capacity, seed)
     return stream.scale * float(weights @ stream.labels / (weights.sum() + HARDLY))
+
+
+class Sample(NamedTuple):
+    """One decision in ``n``, drawn by a coin: its mean label as shown, and the slots that it takes.
+
+    ``progressive`` is the error of a regression on it, as in :class:`Scores`.
+    """
+
+    n: int
+    believed: Spread
+    shuffled: Spread
+    mean_slots: float
+    peak_slots: float
+    progressive: Spread | None
+
+
+def measure_sample(stream: Stream, capacity: int, seeds: int, has_model: bool = False) -> Sample:
+    """Measure a random sample that takes at most so many slots on average, over draws."""
+    n = ceil(stream.delays.total_delay / stream.horizon / capacity)
+    drawn = [np.random.default_rng(seed).random(stream.horizon) < 1.0 / n for seed in range(seeds)]
+    slots = [waiting(stream, sampled) for sampled in drawn]
+    labels = [stream.shuffled(PAIRS, seed).labels for seed in range(seeds)]
+    regrets = []
+    for sampled in drawn if has_model else ():
+        scheduler = Given(np.append(n * sampled, 0.0))  # the closing round has nothing at stake
+        regrets.append([_play(stream, scheduler, None, 1, penalty).regret[0] for penalty in PENALTIES])
+    errors = [Spread.of(2.0 * stream.scale**2 * column / stream.horizon) for column in np.array(regrets).T]
+    return Sample(
+        n=n,
+        believed=Spread.of([stream.scale * stream.labels[sampled].mean() for sampled in drawn]),
+        shuffled=Spread.of([stream.scale * y[sampled].mean() for y, sampled in zip(labels, drawn, strict=True)]),
+        mean_slots=float(np.mean([held.mean() for held in slots])),
+        peak_slots=float(np.mean([held.max() for held in slots])),
+        progressive=min(errors, default=None),
+    )
+
+
+def waiting(stream: Stream, sampled: Any) -> Any:
+    """Return how many of the sampled decisions wait for their label after each round."""
+    begun = np.flatnonzero(sampled)
+    ended = np.minimum(begun + stream.delays.values[begun], stream.horizon)
+    changes = np.bincount(begun, minlength=stream.horizon + 1) - np.bincount(ended, minlength=stream.horizon + 1)
+    return np.cumsum(changes)[:-1]
 
 
 def believe_shuffled(stream: Stream, policy: Policy, capacity: int, control: str, seeds: int) -> Spread:

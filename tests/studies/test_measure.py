@@ -7,7 +7,7 @@ import pytest
 
 from studies.cases import BY_LONGEST, USUAL, flights_case
 from studies.charts import busiest, stays
-from studies.measure import FOUR, believe, heard, measure, other_learners, scheduler_for
+from studies.measure import FOUR, believe, heard, measure, measure_sample, other_learners, scheduler_for, waiting
 from studies.streams import Stream, desk
 from tarry.delays import array
 
@@ -30,6 +30,21 @@ def ridge_by_hand(stream, weights):
         progressive = np.mean([(x[t] @ plays[t] - y[t]) ** 2 for t in range(n)])
         found.append((progressive, np.mean((x @ model(weights, penalty) - y) ** 2)))
     return 1e4 * (np.array(found) - floor)
+
+
+def test_a_random_sample_by_hand():
+    backlog = TINY.delays.total_delay / TINY.horizon
+    sample = measure_sample(TINY, 1, 2, has_model=True)
+    assert sample.n - 1 < backlog <= sample.n
+    drawn = [np.random.default_rng(seed).random(TINY.horizon) < 1 / sample.n for seed in range(2)]
+    by_hand = np.mean([ridge_by_hand(TINY, sample.n * sampled)[:, 0] for sampled in drawn], axis=0)
+    assert sample.progressive.mean == pytest.approx(by_hand.min())
+    assert sample.believed.mean == pytest.approx(100 * np.mean([TINY.labels[sampled].mean() for sampled in drawn]))
+    ends = np.arange(TINY.horizon) + TINY.delays.values
+    held = [[sum(sampled[: t + 1] & (ends[: t + 1] > t)) for t in range(TINY.horizon)] for sampled in drawn]
+    assert [waiting(TINY, sampled).tolist() for sampled in drawn] == held
+    assert sample.peak_slots == np.mean([max(slots) for slots in held])
+    assert sample.mean_slots == pytest.approx(np.mean(held))
 
 
 @pytest.mark.parametrize("policy", [UNLIMITED, VAROPT, DROP_OLDEST], ids=lambda policy: policy.name)
