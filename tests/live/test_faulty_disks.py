@@ -30,4 +30,4 @@ def test_acknowledged_calls_survive_a_fault_at_any_write(kind, first, tmp_path):
     environment = {**os.environ, "PYTHONPATH": search, "LD_PRELOAD": str(library), "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 200
+    assert int(done.stdout) > 100

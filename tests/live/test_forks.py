@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 
 import pytest
 from processes import Child
 
 import tarry
-from tarry.errors import TarryError
+from tarry.errors import StoreError, TarryError
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
@@ -70,3 +72,40 @@ def test_a_call_that_the_fork_cut_in_two(kind, new_store, tmp_path):
     assert join.status().rounds == 1
     assert join.decide(id="b").tracked
     join.close()
+
+
+def test_forks_beside_busy_threads_never_hang(tmp_path):
+    """Whatever another thread is doing, a child makes its call or is refused with a sentence, also on another file."""
+    join, stop = tarry.LabelJoin(16, rng=1, store=f"sqlite:///{tmp_path / 'a.db'}", durability="process"), []
+    other = f"sqlite:///{tmp_path / 'b.db'}"
+    tarry.LabelJoin(16, rng=1, store=other).close()
+
+    def work(k):
+        n = 0
+        while not stop:
+            join.decide(id=f"{k}-{n}")
+            n += 1
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    codes = []
+    try:
+        for i in range(12):
+            pid = os.fork()
+            if not pid:
+                signal.alarm(20)
+                try:
+                    tarry.LabelJoin.open(other).decide(id=f"c{i}") if i % 2 else join.decide(id=f"c{i}")
+                except StoreError as error:
+                    os._exit(3 if "forked while another thread" in str(error) else 5)
+                except BaseException:
+                    os._exit(6)
+                os._exit(0)
+            codes.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    finally:
+        stop.append(True)
+        for thread in threads:
+            thread.join()
+    assert set(codes) <= {0, 3}
+    assert join.status().rounds > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import shutil
 import sqlite3
+import subprocess
 import sys
 import threading
 import time
@@ -337,3 +338,34 @@ def test_patience_ends():
 def test_patience_is_a_number_of_seconds(wrong):
     with pytest.raises((ValueError, TypeError), match="patience"):
         tarry.LabelJoin(8, patience=wrong)
+
+
+def test_a_backup_copied_over_an_open_file_is_noticed(tmp_path):
+    """The same file by its name and number, with another content, and its log removed: nothing is acknowledged."""
+    path, backup = tmp_path / "a.db", tmp_path / "backup.db"
+    join = make(f"sqlite:///{path}")
+    for i in range(40):
+        join.decide({"i": i}, id=i)
+    with sqlite3.connect(path) as source, sqlite3.connect(backup) as target:
+        source.backup(target)
+    source.close()
+    target.close()
+    for i in range(40, 60):
+        join.decide({"i": i}, id=i)
+    path.write_bytes(backup.read_bytes())
+    for end in ("-wal", "-shm"):
+        path.with_name(f"a.db{end}").unlink()
+    for call in (lambda: join.decide(id="lost"), join.status):
+        with pytest.raises(StoreError, match="was deleted, moved or replaced while it was open"):
+            call()
+    join.close()
+
+    program = (
+        "import sqlite3, sys, tarry\n"
+        "with tarry.LabelJoin.open(f'sqlite:///{sys.argv[1]}') as again:\n"
+        "    assert again.status().rounds == 40\n"
+        "    again.decide(id='next')\n"
+        "assert sqlite3.connect(sys.argv[1]).execute('PRAGMA integrity_check').fetchall() == [('ok',)]\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

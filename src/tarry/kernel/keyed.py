@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from hashlib import blake2b
 from math import cos, log, pi, sin, sqrt
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,13 @@ _ONE = np.uint64(1)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 _ALL = 0xFFFFFFFFFFFFFFFF  # the bits of a key
 _UNIT = 2.0**-53  # 53 bits are what a float holds
+# SipHash's first words, the byte of its last block that has the length of a message, and what ends it.
+_SIP = tuple(
+    np.uint64(word) for word in (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
+)
+_LENGTH, _FINAL = np.uint64(8 << 56), np.uint64(0xFF)
+_S13, _S16, _S17, _S21, _S32 = np.uint64(13), np.uint64(16), np.uint64(17), np.uint64(21), np.uint64(32)
+_S51, _S48, _S47, _S43 = np.uint64(51), np.uint64(48), np.uint64(47), np.uint64(43)
 
 
 class Purpose(IntEnum):
@@ -55,6 +64,12 @@ def uniform(key: np.uint64, t: int | np.ndarray) -> Any:
 
 
 @step
+def unit(bits: np.uint64) -> Any:
+    """Return a uniform on (0, 1] from 64 random bits."""
+    return np.float64((bits >> _S11) + _ONE) * _UNIT
+
+
+@step
 def uniform_at(key: np.uint64, t: int | np.ndarray, index: int) -> Any:
     """Return the index-th of several uniforms of one round."""
     return uniform(word(key, t), index)
@@ -70,6 +85,42 @@ def normals(key: np.uint64, t: int, out: np.ndarray) -> None:
         out[i] = radius * cos(angle)
         if i + 1 < out.size:
             out[i + 1] = radius * sin(angle)
+
+
+@step
+def _round(v: Any) -> Any:
+    """Return the four words of SipHash after one round."""
+    a, b, c, d = v
+    a, c = a + b, c + d
+    b, d = ((b << _S13) | (b >> _S51)) ^ a, ((d << _S16) | (d >> _S48)) ^ c
+    a = (a << _S32) | (a >> _S32)
+    c, a = c + b, a + d
+    b, d = ((b << _S17) | (b >> _S47)) ^ c, ((d << _S21) | (d >> _S43)) ^ a
+    c = (c << _S32) | (c >> _S32)
+    return a, b, c, d
+
+
+@step
+def sealed_word(first: np.uint64, second: np.uint64, t: int) -> Any:
+    """Return 64 random bits of round t under a key of 128 bits (SipHash-2-4): no number of them tells the key."""
+    message = np.uint64(t)
+    v = (first ^ _SIP[0], second ^ _SIP[1], first ^ _SIP[2], second ^ _SIP[3] ^ message)
+    v = _round(_round(v))
+    v = (v[0] ^ message, v[1], v[2], v[3] ^ _LENGTH)
+    v = _round(_round(v))
+    v = _round(_round(_round(_round((v[0] ^ _LENGTH, v[1], v[2] ^ _FINAL, v[3])))))
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+def make_secret() -> str:
+    """Return a seed that nobody can guess, for draws that must not be foreseen."""
+    return token_hex(16)
+
+
+def sealed_key(secret: str, purpose: Purpose) -> tuple[np.uint64, np.uint64]:
+    """Return the two halves of the key of one purpose under a secret."""
+    data = blake2b(bytes.fromhex(secret), digest_size=16, person=b"tarry %d" % purpose).digest()
+    return np.uint64(int.from_bytes(data[:8], "little")), np.uint64(int.from_bytes(data[8:], "little"))
 
 
 def make_key(seed: int | Sequence[int], purpose: Purpose) -> Any:

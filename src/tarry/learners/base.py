@@ -19,8 +19,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tarry.kernel import Parameters, register_methods, trait, verb, verb_with_default
-from tarry.kernel.keyed import normals
+from tarry.kernel import Parameters, register_methods, step, trait, verb, verb_with_default
+from tarry.kernel.keyed import normals, sealed_word
 from tarry.learners.states import Array, Number, show_point, starting_point, zeros_of
 from tarry.rates.base import SLACK, Facts, Rate, check_length
 
@@ -35,13 +35,20 @@ class KeyedDirections(NamedTuple):
     key: np.uint64
 
 
+class SealedDirections(NamedTuple):
+    """Hash directions from a secret of 128 bits, for live objects without ``rng``."""
+
+    first: np.uint64
+    second: np.uint64
+
+
 class RecordedDirections(NamedTuple):
     """Read one unit vector per round from an array of shape (horizon, dimension)."""
 
     values: Array
 
 
-Directions = KeyedDirections | RecordedDirections
+Directions = KeyedDirections | SealedDirections | RecordedDirections
 
 
 class Learner(Parameters):
@@ -231,6 +238,18 @@ VERBS = (
 def direction(source: Any, t: int, out: Array) -> None:
     """Write the unit vector of round t, hashed from the source's key or recorded."""
     normals(source.key, t, out)
+    scale_to_unit(out)
+
+
+@direction.on(SealedDirections)
+def _sealed(source: SealedDirections, t: int, out: Array) -> None:
+    normals(sealed_word(source.first, source.second, t), t, out)
+    scale_to_unit(out)
+
+
+@step
+def scale_to_unit(out: Array) -> None:
+    """Divide a vector by its length."""
     # A normal vector points every way alike; its length is never 0 but with probability 0.
     squares = 0.0
     for i in range(out.size):

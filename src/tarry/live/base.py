@@ -13,6 +13,7 @@ from weakref import proxy
 from tarry.checks import as_int, as_nonnegative
 from tarry.errors import Mismatch, Missing, StoreError, TarryError
 from tarry.kernel import make_seed
+from tarry.kernel.keyed import make_secret
 from tarry.live.batches import Receipt, Receipts, as_ids, receipts_of
 from tarry.live.configuration import (
     JOIN,
@@ -351,7 +352,7 @@ def _made_or_opened(
     if SHARD not in wanted.options:
         check_no_shards(store, name, durability)
     place = open_store(store, name, durability=durability)
-    wanted = wanted._replace(seed=make_seed(rng))
+    wanted = wanted._replace(seed=make_secret() if rng is None else make_seed(rng))
     if place is None:
         return Turns(tracker_of(wanted))
     with closed_on_failure(place):

@@ -50,7 +50,7 @@ class Configuration(NamedTuple):
     capacity: int | None
     information: str
     preemption: bool
-    seed: int
+    seed: int | str
     memory: int
     options: dict[str, Any]
     forgotten: int = 0

@@ -177,7 +177,7 @@ class Slots:
         capacity: int | None,
         information: str = "non-clairvoyant",
         *,
-        seed: int = 0,
+        seed: int | str = 0,
         certify: Any = UNCERTIFIED,
         timed: bool = False,
     ) -> None:

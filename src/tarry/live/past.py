@@ -92,7 +92,7 @@ class Ids:
     compares it. Tracked rounds that have left the ring are kept aside.
     """
 
-    def __init__(self, memory: int, seed: int, room: int = FIRST_ROUNDS) -> None:
+    def __init__(self, memory: int, seed: int | str, room: int = FIRST_ROUNDS) -> None:
         self._memory, self.room, self._seed = memory, min(room, memory), seed
         self._key = str(seed).encode()[:64]
         self._last: tuple[Hashable, int] = (None, 0)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tarry.kernel import Parameters, register_methods, step, verb, verb_with_default
 from tarry.kernel.heap import Heap, push
-from tarry.kernel.keyed import uniform
+from tarry.kernel.keyed import sealed_word, uniform, unit
 
 UNTRACKED = -1  # the scheduler's own choice
 SATURATED = -2  # it would have tracked the round, but the set is full: this biases
@@ -77,6 +77,13 @@ class Keyed(NamedTuple):
     key: np.uint64
 
 
+class Sealed(NamedTuple):
+    """Draws hashed from a secret of 128 bits, for live objects without ``rng``: no draw tells another."""
+
+    first: np.uint64
+    second: np.uint64
+
+
 class RecordedUniforms(NamedTuple):
     """One uniform per round, read from an array."""
 
@@ -95,7 +102,7 @@ class RecordedLosers(NamedTuple):
     values: np.ndarray
 
 
-DrawSource = Keyed | RecordedUniforms | RecordedProxies | RecordedLosers
+DrawSource = Keyed | Sealed | RecordedUniforms | RecordedProxies | RecordedLosers
 
 
 @verb_with_default
@@ -203,6 +210,11 @@ def draw(source: DrawSource, t: int) -> float:
 @draw.on(Keyed)
 def _hashed(source: Keyed, t: int) -> float:
     return uniform(source.key, t)
+
+
+@draw.on(Sealed)
+def _sealed(source: Sealed, t: int) -> float:
+    return unit(sealed_word(source.first, source.second, t))
 
 
 @draw.on(RecordedUniforms)

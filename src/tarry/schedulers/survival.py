@@ -99,8 +99,8 @@ def proxy_delay(source: base.DrawSource, scheduler: Surviving, scale: float, t: 
     """Return round t's proxy delay, drawn or read."""
 
 
-@proxy_delay.on(base.Keyed, base.RecordedUniforms)
-def _drawn(source: base.Keyed | base.RecordedUniforms, scheduler: Surviving, scale: float, t: int) -> float:
+@proxy_delay.on(base.Keyed, base.Sealed, base.RecordedUniforms)
+def _drawn(source: base.DrawSource, scheduler: Surviving, scale: float, t: int) -> float:
     return invert(scheduler, scale, t, base.draw(source, t))
 
 

@@ -300,7 +300,7 @@ def choose_loser(source: base.DrawSource, state: VarOptState, t: int, first: int
     """Return the place that loses, among the runs from ``first`` on and, below θ, the newcomer of this size (-1)."""
 
 
-@choose_loser.on(base.Keyed, base.RecordedUniforms)
+@choose_loser.on(base.Keyed, base.Sealed, base.RecordedUniforms)
 def _by_uniform(source: base.DrawSource, state: VarOptState, t: int, first: int, theta: float, size: float) -> int:
     # The newcomer stands first on the line [0, 1]; the runs follow from the lightest.
     left = base.draw(source, t) - max(0.0, 1.0 - size / theta)

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tarry.kernel import Parameters, Purpose, make_key
-from tarry.kernel.keyed import word
-from tarry.learners.base import KeyedDirections, Learner, notice, rules_of
+from tarry.kernel.keyed import sealed_key, sealed_word, word
+from tarry.learners.base import KeyedDirections, Learner, SealedDirections, notice, rules_of
 from tarry.learners.base import allocate as allocate_learner
 from tarry.schedulers import VarOpt
-from tarry.schedulers.base import Keyed, resettle
+from tarry.schedulers.base import Keyed, Sealed, resettle
 from tarry.schedulers.base import allocate as allocate_scheduler
 from tarry.schedulers.named import free_scheduler
 from tarry.tracking.buffer import make_buffer
@@ -157,13 +157,18 @@ class State(NamedTuple):
 
 
 def keyed_draws(seed: Any) -> Draws:
-    """Return the player's own randomness under a seed, or under each of several, stacked."""
+    """Return the player's own randomness under a seed (a text: a secret), or under each of several, stacked."""
+    if isinstance(seed, str):
+        directions = SealedDirections(*sealed_key(seed, Purpose.DIRECTIONS))
+        return Draws(Sealed(*sealed_key(seed, Purpose.SCHEDULE)), directions)
     return Draws(Keyed(make_key(seed, Purpose.SCHEDULE)), KeyedDirections(make_key(seed, Purpose.DIRECTIONS)))
 
 
-def resize_draws(seed: int, t: int) -> Keyed:
+def resize_draws(seed: int | str, t: int) -> Keyed:
     """Return the randomness of a capacity that falls after round t, which no round draws from."""
     with np.errstate(over="ignore"):  # the keyed generator wraps around by design
+        if isinstance(seed, str):
+            return Keyed(sealed_word(*sealed_key(seed, Purpose.RESIZE), t))
         return Keyed(word(make_key(seed, Purpose.RESIZE), t))
 
 

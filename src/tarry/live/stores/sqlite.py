@@ -52,6 +52,11 @@ _at_work: dict[int, SQLite] = {}  # by thread: whose call is under way, in SQLit
 _cut_off = ""  # a file that another thread was busy with when this process was forked
 
 
+def _leave_open(database: sqlite3.Connection) -> None:
+    """Let nobody close a connection any more, not even the end of Python."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(database))
+
+
 def _look_around() -> None:
     """After a fork, note whether another thread was at work: it is not there to let go of SQLite's own locks."""
     global _opening, _cut_off
@@ -60,7 +65,7 @@ def _look_around() -> None:
         _cut_off = _cut_off or next((store.where for store in others), "a file")
         for store in _open:  # to close one might wait for such a lock, for ever: these stay, also when Python ends
             if store.database is not None:
-                ctypes.pythonapi.Py_IncRef(ctypes.py_object(store.database))
+                _leave_open(store.database)
     _opening = threading.Lock()
     _at_work.clear()
 
@@ -284,13 +289,24 @@ class SQLite:
         self._let_go()
 
     def _let_go(self) -> None:
-        if self.database is not None and self.process == os.getpid():
-            with _opening:
-                _open.discard(self)
-            with _working(self):
-                self.database.close()
+        if self.database is None or self.process != os.getpid():
+            return
+        with _opening:
+            _open.discard(self)
+        try:
+            self._check_same_file()
+        except StoreError:
+            _leave_open(self.database)  # closing would write its log into what has taken the file's place
+            return
+        with _working(self):
+            self.database.close()
 
     def explain(self, error: Exception) -> str:
+        if self.database is not None and not self._is_closed:
+            try:
+                self._check_same_file()
+            except StoreError as replaced:  # which such an error comes from
+                return str(replaced)
         text = str(error)
         said = f"the database says {text!r}; nothing was changed"
         return f"{self.path}: {next((sentence for part, sentence in _SENTENCES.items() if part in text), said)}"
