@@ -408,8 +408,9 @@ def test_empty_times_are_asked_about():
     with pytest.raises(ValueError, match=r"no 'paid_at' in 30 of 60 rows: give a window \(--window 30d\)"):
         case_log(orders(), **TIMES)
     mixed = orders().with_columns(paid=pl.Series([1.0, 0.0, 0.0] * 20))
-    assert case_log(mixed, **TIMES, missing="drop").size == 30
-    waiting = case_log(mixed, **TIMES, missing="end")
+    emptied = mixed.with_columns(paid=pl.when(pl.col("paid_at").is_not_null()).then(pl.col("paid")))
+    assert case_log(emptied, **TIMES, missing="drop").size == 30
+    waiting = case_log(emptied, **TIMES, missing="end")
     assert (waiting.size, waiting.settled.sum()) == (60, 30)
     with pytest.raises(tarry.errors.ArgumentError, match="missing must be one of 'refuse', 'drop', 'end'"):
         case_log(mixed, **TIMES, missing=0)
@@ -472,3 +473,13 @@ def test_a_log_that_is_hardly_longer_than_its_window_has_settled_decisions_in_ev
     log = case_log(orders(), **TIMES, window=56)  # three decisions are settled
     made = compare(log, models=["sgd"], capacity=3, seeds=10, policies=["VarOpt"])
     assert all(np.isfinite(score.losses).all() for score in made.scores)
+
+
+@pytest.mark.parametrize("missing", ["drop", "end"])
+def test_a_label_without_a_time_is_refused_without_a_window_too(missing):
+    frame = pl.DataFrame({"made": [1, 2, 3], "came": [2, None, 4], "paid": [1, 1, 0]})
+    known = {"decided": "made", "labelled": "came", "label": "paid", "missing": missing}
+    with pytest.raises(ValueError, match="row 1 has the label 1 and no time in 'came', so it would not count"):
+        case_log(frame, **known)
+    emptied = frame.with_columns(paid=pl.Series([1, None, 0]))
+    assert case_log(emptied, **known).size == (2 if missing == "drop" else 3)

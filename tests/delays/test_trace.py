@@ -98,8 +98,8 @@ def test_nothing_ever_arrives() -> None:
         ([0.0, 1.0], [0.5, 0.5], {}, "row 1 .0.5. comes before its decision .1.0."),
         ([0.0, 1.0], [-np.inf, 1.0], {}, "before its decision"),
         ([0.0, None], [1.0, 1.0], {}, "decided_at is missing in row 1"),
-        ([0.0, 1.0], DATES[0][:2], {}, "decided_at holds numbers, feedback_at dates"),
-        (DATES[0][:2], ["2024-06-01T00:00Z"] * 2, {}, "holds dates, feedback_at dates with a time zone"),
+        ([0.0, 1.0], DATES[0][:2], {}, "dates cannot be compared with numbers"),
+        (DATES[0][:2], ["2024-06-01T00:00Z"] * 2, {}, "dates with a time zone cannot be compared with dates"),
         (
             [0.0, "2024-06-01"],
             [1.0, 1.0],
@@ -120,3 +120,16 @@ def test_nothing_ever_arrives() -> None:
 def test_refuses(decided, feedback, options: dict[str, str], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         delays.trace(decided, feedback, **options)
+
+
+def test_kinds_that_cannot_be_compared_name_their_rows():
+    problem = (
+        r"row 1 has 2026-01-31T13:30.* in feedback_at, row 0 has 2026-01-31T12:00.*Z in decided_at, and dates cannot "
+        r"be compared with dates with a time zone: give all times of a log in one kind, each with its zone .* or none"
+    )
+    with pytest.raises(ValueError, match=problem):
+        delays.trace(["2026-01-31T12:00Z", "2026-01-31T13:00Z"], [None, "2026-01-31T13:30"], never="end")
+    with pytest.raises(
+        ValueError, match=r"numbers cannot be compared with dates: give all times of a log in one kind$"
+    ):
+        delays.trace(["2026-01-31T12:00", "2026-01-31T13:00"], [1.0, 2.0])

@@ -398,7 +398,7 @@ def test_a_rate_of_decisions_with_sizes_has_an_interval_within_its_range():
             for i in np.flatnonzero(due == t).tolist():
                 join.label(i + 1, int(y[i]))
             if t % 20 == 19:
-                found = join.estimate()
+                found = join.estimate(per="decision")
                 assert not found.labels or 0.0 <= found.low <= found.mean <= found.high <= 1.0
                 covered += [found.low <= y[: t + 1].mean() <= found.high] if 100 <= t < n else []
         widths.append(found.high - found.low)
@@ -410,6 +410,74 @@ def test_a_rate_of_decisions_with_sizes_has_an_interval_within_its_range():
         join.decide(id=i, size=size)
     join.label(0, 20.0)
     assert join.estimate().high == pytest.approx(460.0)
+
+
+def test_the_range_is_what_the_caller_says():
+    """Small orders come quickly with 0 or 1, large ones whole and late: no label tells what the range is about."""
+    covered = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        b = rng.integers(1, 6, 200)
+        y = np.where(b == 1, rng.random(200) < 0.8, b)
+        join = tarry.LabelJoin(40, rng=seed)
+        for i in range(200):
+            join.decide(id=i, size=float(b[i]))
+            if b[i] == 1:
+                join.label(i, float(y[i]))
+        found = join.estimate()
+        covered.append(found.low <= y.mean() <= found.high and found.anytime_low <= y.mean() <= found.anytime_high)
+    assert np.mean(covered) >= 0.93
+    misread = join.estimate(per="decision")
+    assert misread.high <= 1.0 < y.mean()  # a wrong word, the caller's own
+
+
+def test_labels_of_one_to_four_whatever_the_sizes():
+    covered, widths = [], []
+    for seed in range(200):
+        rng = np.random.default_rng([seed, 9])
+        y, b = rng.integers(1, 5, 150), np.exp(rng.normal(size=150))
+        join = tarry.LabelJoin(30, rng=seed)
+        for i in range(150):
+            join.decide(id=i, size=float(b[i]))
+            if i % 3:
+                join.label(i, int(y[i]))
+        found = join.estimate(low=1, high=4, per="decision")
+        assert 1.0 <= found.low <= found.mean <= found.high <= 4.0
+        assert np.isnan(found.anytime_low)
+        assert "per='size'" in found.caveat
+        covered.append(found.low <= y.mean() <= found.high)
+        widths.append(found.high - found.low)
+    assert np.mean(covered) >= 0.95
+    assert np.median(widths) < 2.9
+    assert "labels are up to 4 in size" in join.estimate(low=1, high=3, per="decision").caveat
+    assert "per='decision'" in join.estimate(low=0, high=1).caveat
+    empty = tarry.LabelJoin(3)
+    empty.decide(size=5.0)
+    found = empty.estimate(per="decision")
+    assert (found.low, found.high) == (0.0, 1.0)
+    assert np.isnan(found.mean)
+    with pytest.raises(ValueError, match="per must be one of 'size', 'decision', got 'row'"):
+        empty.estimate(per="row")
+
+
+@pytest.mark.parametrize("release", ["arrival", "window"])
+def test_a_missing_label_that_is_a_number_is_no_label(release):
+    join = tarry.LabelJoin(9, window=5, missing=0, release=release)
+    for i in range(4):
+        join.decide(id=i, at=i)
+    join.label(0, 1, at=1)
+    join.advance(50)
+    with pytest.raises(ValueError, match=r"among cannot leave out decisions without a label.*missing=None"):
+        join.estimate(among="labelled")
+
+
+def test_sized_labels_have_a_caveat_of_their_own():
+    join = tarry.LabelJoin(9)
+    join.decide(id=1, size=2.0)
+    join.label(1, 1.0)
+    caveat = join.estimate(among="labelled").caveat
+    assert "labelled decisions" in caveat
+    assert "window" not in caveat
 
 
 def rounded(**figures):

@@ -131,23 +131,25 @@ def case_log(
         if name not in frame.columns:
             raise ValueError(f"there is no column {name!r}: the log has {', '.join(map(repr, frame.columns))}")
     instead = _missing_label(frame[labelled], window, missing)
+    outcomes = _numbers(frame[label], label)
+    # Before rows are dropped: one with a label is none of those that a plan may leave out.
+    has_time = frame[labelled].is_not_null().to_numpy()
+    untimed = ~has_time & np.isfinite(outcomes) & (outcomes != instead)
+    if untimed.any():
+        row = int(np.argmax(untimed))
+        raise without_time(row, f"{outcomes[row]:g}", labelled, None if window is None else f"{instead:g}")
     if window is None and missing == DROP:
-        frame = frame.drop_nulls(labelled)
+        frame, outcomes = frame.filter(has_time), outcomes[has_time]
     (starts, ends), _ = as_stamps({name: frame[name].to_list() for name in (decided, labelled)})
     start, end = _seconds(pl.Series(decided, starts)), _seconds(pl.Series(labelled, ends))
     if np.isnan(start).any():
         raise ValueError(f"{decided!r} is empty in row {int(np.argmax(np.isnan(start)))}: every decision needs a time")
     if frame.height < 2:
         raise ValueError(f"the log has {frame.height} rows: a case needs more")
-    outcomes = _numbers(frame[label], label)
     no_label = np.isfinite(end) & ~np.isfinite(outcomes)
     if no_label.any():
         row = int(np.argmax(no_label))
         raise ValueError(f"row {row} has a time in {labelled!r} and no number in {label!r}: empty both, or neither")
-    untimed = np.isnan(end) & np.isfinite(outcomes) & (outcomes != instead)
-    if window is not None and untimed.any():
-        row = int(np.argmax(untimed))
-        raise without_time(row, f"{outcomes[row]:g}", labelled, f"{instead:g}")
     early = end < start
     if early.any():
         row = int(np.argmax(early))

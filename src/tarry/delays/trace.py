@@ -66,7 +66,16 @@ def _check_columns(decided: Times, feedback: Times) -> None:
     if feedback.missing.all():
         return
     if decided.kind != feedback.kind:
-        raise ValueError(f"decided_at holds {decided.kind}, feedback_at {feedback.kind}: give one kind")
+        row = int(np.argmin(feedback.missing))
+        came, made = (
+            f"{column.values[i]}{'Z' * (column.kind == ZONED)}" for column, i in ((feedback, row), (decided, 0))
+        )
+        problem = f"row {row} has {came} in feedback_at, row 0 has {made} in decided_at"
+        problem += f", and {feedback.kind} cannot be compared with {decided.kind}"
+        zones = (
+            ", each with its zone (2026-01-31T12:00+01:00) or none" if ZONED in (decided.kind, feedback.kind) else ""
+        )
+        raise ValueError(f"{problem}: give all times of a log in one kind{zones}")
     early = ~feedback.missing & (feedback.values < decided.values)
     if early.any():
         row = int(np.argmax(early))

@@ -28,7 +28,7 @@ from tarry.live.outbox import Row, row_numbers
 from tarry.live.rules import Outcome
 from tarry.live.session import Round, Takes, as_numbers
 from tarry.live.session import rounds_of as one_by_one
-from tarry.live.status import ALL, Estimate, Status, Waiting
+from tarry.live.status import ALL, PER_SIZE, Estimate, Status, Waiting
 from tarry.live.values import encoded
 from tarry.outcomes import Answer
 from tarry.times import PER_SECOND, as_length, as_moment
@@ -237,9 +237,10 @@ class Level(NamedTuple):
     """How an estimate is made."""
 
     level: Annotated[Number, "Confidence of the intervals."] = 0.95
-    low: Annotated[Number, "The smallest that any label may be, for each unit of size."] = 0.0
-    high: Annotated[Number, "The largest that any label may be, for each unit of size."] = 1.0
+    low: Annotated[Number, "The smallest that any label may be."] = 0.0
+    high: Annotated[Number, "The largest that any label may be."] = 1.0
     among: Annotated[str, "Decisions it is about: all, or those labelled by now."] = ALL
+    per: Annotated[str, "With sizes: low and high bound labels for each unit of size, or per decision."] = PER_SIZE
 
 
 class Last(NamedTuple):

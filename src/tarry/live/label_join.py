@@ -18,7 +18,7 @@ from tarry.live.labels import UNSAID, as_gathered, as_missing, check_label
 from tarry.live.logs import AT_END, DELIVER, DROP, Log, check_features, read_log
 from tarry.live.outbox import Row
 from tarry.live.rules import Joined, Outcome
-from tarry.live.status import ALL, Estimate, estimate_now
+from tarry.live.status import ALL, PER_SIZE, Estimate, estimate_now
 from tarry.live.stores import MAIN, POWER, Store, open_store, shard_name
 from tarry.live.turns import Turns
 from tarry.live.weighing import Weighing
@@ -357,16 +357,25 @@ class LabelJoin(StoredObject):
         self._look_up()
         return released
 
-    def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0, among: str = ALL) -> Estimate:
+    def estimate(
+        self,
+        level: float = 0.95,
+        *,
+        low: float = 0.0,
+        high: float = 1.0,
+        among: str = ALL,
+        per: str = PER_SIZE,
+    ) -> Estimate:
         """Return the mean label of all decisions so far, with confidence intervals, and the naive mean beside it.
 
         While labels are awaited the mean leans towards the quick ones; ``outstanding`` says how many are. All labels,
-        heard or not, must lie between ``low`` and ``high``: of decisions with sizes, for each unit of size, or else
-        whatever the sizes. Then the intervals cover the mean of all decisions so far, whatever is awaited: ``low`` to
-        ``high`` for one look, ``anytime_low`` to ``anytime_high`` however often one looks. ``among="labelled"`` asks
-        for the mean label of those decisions alone that have got one by now, in their windows if there are any.
+        heard or not, must lie between ``low`` and ``high``: of decisions with sizes for each unit of size, or, with
+        ``per="decision"``, themselves, whatever their sizes. Then the intervals cover the mean of all decisions so far,
+        whatever is awaited: ``low`` to ``high`` for one look, ``anytime_low`` to ``anytime_high`` however often one
+        looks. ``among="labelled"`` asks for the mean label of those decisions alone that have got one by now, in their
+        windows if there are any; a join whose ``missing`` is a number cannot tell.
         """
-        return self._turns.look(partial(estimate_now, among=among), self._tracker, level, low, high)
+        return self._turns.look(partial(estimate_now, among=among, per=per), self._tracker, level, low, high)
 
     def stream(
         self,

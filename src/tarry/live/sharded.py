@@ -32,7 +32,7 @@ from tarry.live.labels import UNSAID
 from tarry.live.logs import check_features
 from tarry.live.outbox import Row
 from tarry.live.rules import Outcome
-from tarry.live.status import ALL, Estimate, Load, Status, Waiting, estimate_of, ledger_of, status_from
+from tarry.live.status import ALL, PER_SIZE, Estimate, Load, Status, Waiting, estimate_of, ledger_of, status_from
 from tarry.live.stores import MAIN, POWER, Store, is_postgres, shard_name
 from tarry.live.turns import outcome_of
 from tarry.live.windows import configuration_of
@@ -408,9 +408,17 @@ class ShardedJoin:
         whole, parts = self._books()
         return status_from(whole)._replace(shards=tuple(_load(part) for part in parts), is_numbered=False)
 
-    def estimate(self, level: float = 0.95, *, low: float = 0.0, high: float = 1.0, among: str = ALL) -> Estimate:
+    def estimate(
+        self,
+        level: float = 0.95,
+        *,
+        low: float = 0.0,
+        high: float = 1.0,
+        among: str = ALL,
+        per: str = PER_SIZE,
+    ) -> Estimate:
         """Return the mean label of all decisions so far, with confidence intervals."""
-        return estimate_of(self._books()[0], level, low, high, among)
+        return estimate_of(self._books()[0], level, low, high, among, per)
 
     def ledger(self, last: int = 0) -> dict[str, Any]:
         """Return rounds by fate and their sum; under ``last``, so many of each shard, which are told by ``shard``."""

@@ -12,9 +12,10 @@ import numpy as np
 
 from tarry._version import __version__
 from tarry.checks import as_choice, as_level, as_range
+from tarry.errors import ArgumentError
 from tarry.live import core
 from tarry.live.books import Books, books_of
-from tarry.live.configuration import JOIN, RELEASE, WINDOW, plain_configuration
+from tarry.live.configuration import JOIN, MISSING, RELEASE, WINDOW, plain_configuration
 from tarry.live.encoding import Unreadable, pack, plain_id, unpack
 from tarry.live.tracker import Tracker
 from tarry.outcomes import WITHOUT_WEIGHTS, Certificate, Weights
@@ -49,6 +50,12 @@ UNSIZED = (
     "interval: look at the anytime bounds, which are about all decisions"
 )
 ALL, AMONG_LABELLED = AMONG = ("all", "labelled")  # the decisions that an estimate is about
+PER_SIZE, PER_DECISION = PER = ("size", "decision")  # what the range of labels is about, where decisions have sizes
+BY_DECISION = "low and high bound each label, and anytime bounds need a range by size: ask for those with per='size'"
+LABELLED_UNSIZED = (
+    "the sizes of all labelled decisions together are known by their rows alone, so their mean label has no interval: "
+    "look at the bounds without among, which are about all decisions"
+)
 PARTIAL = "this is about labelled decisions alone, and the anytime bounds are about all: ask for those without among"
 NO_NUMBER = (
     "none of the {} labels that have come is a number, so they have no mean: a text such as '1' is none, and None is "
@@ -71,7 +78,8 @@ class Estimate(NamedTuple):
 
     ``anytime_low`` and ``anytime_high`` bound the mean label of those same decisions, ``sum_low`` and ``sum_high`` the
     sum. With the probability asked for they do so at every time at once. All bounds need labels that lie in the range
-    stated, for each unit of size. Where nothing can be said these are NaN, and ``caveat`` tells why; where the range is
+    stated, for each unit of size; with ``per="decision"`` the range is that of labels themselves, and no bounds hold at
+    every time. Where nothing can be said these are NaN, and ``caveat`` tells why; where the range is
     what fails, ``low`` and ``high`` are Student's, for labels like those that have come.
 
     Where rows come out at the ends of windows, ``is_settled``: then ``mean``, ``low``, ``high`` and ``sum`` are about
@@ -172,45 +180,66 @@ class Waiting(NamedTuple):
 
 
 def estimate_now(
-    tracker: Tracker, level: float = 0.95, low: float = 0.0, high: float = 1.0, among: str = ALL
+    tracker: Tracker,
+    level: float = 0.95,
+    low: float = 0.0,
+    high: float = 1.0,
+    among: str = ALL,
+    per: str = PER_SIZE,
 ) -> Estimate:
     """Return the estimate of a join's books, where labels lie between ``low`` and ``high``."""
-    return estimate_of(books_of(tracker), level, low, high, among)
+    return estimate_of(books_of(tracker), level, low, high, among, per)
 
 
-def estimate_of(books: Books, level: float = 0.95, low: float = 0.0, high: float = 1.0, among: str = ALL) -> Estimate:
+def estimate_of(
+    books: Books,
+    level: float = 0.95,
+    low: float = 0.0,
+    high: float = 1.0,
+    among: str = ALL,
+    per: str = PER_SIZE,
+) -> Estimate:
     """Return the estimate that books give, where labels lie between ``low`` and ``high``."""
     level, (low, high), is_whole = as_level(level), as_range(low, high), as_choice(among, "among", AMONG) == ALL
+    missing = books.configuration.options.get(MISSING)
+    if not is_whole and isinstance(missing, (int, float)):
+        problem = f"cannot leave out decisions without a label: each has counted as the label {missing!r} (missing)"
+        raise ArgumentError("among", problem, among, "begin the join with missing=None, or ask without among")
     n, scheduler = books.rounds, books.configuration.player.scheduler
     sums, strays, sample, sizes = books.labels, books.strays, books.sample, books.sizes
     total, labels = sizes.get("total", float(n)), int(sums[core.LABELS])
     naive, left_out = float(sums[core.NAIVE]) if sums[core.WEIGHTS] else nan, books.fates["used"] - labels
-    each, mean, doubt = total / n if n else nan, sample.mean, _doubt(books, low, high)
+    each, mean = total / n if n else nan, sample.mean
+    is_plain = as_choice(per, "per", PER) == PER_DECISION and bool(sizes)
+    doubt = _doubt(books, low, high, is_plain)
     if labels:
         mean = min(strays[MOST], max(strays[LEAST], mean))  # where it lies, but for rounding
     is_settled = books.configuration.options.get(RELEASE) == WINDOW and scheduler.is_unbiased
-    is_unsized, is_plain = bool(sizes) and (is_settled or not is_whole), _is_plain(books, low, high)
+    is_unsized = bool(sizes) and (is_settled or not is_whole)
     unheard = 0.0
     if is_whole:
         unheard = max(0.0, books.ended_mass - sample.mass) if is_settled else books.unheard
     if is_unsized:
         each, ends = books.mean_size, (nan, nan)
-    elif doubt and not is_plain:
+    elif doubt:
         ends = student_interval(sample, labels, level)
-    else:
-        unit = _range_unit(books) if doubt else 1.0
-        ends = mean_interval(sample, unheard, books.heaviest, level, low * unit, high * unit)
-    mean, lower, upper = (float(number * each) for number in (mean, *ends))
-    if is_plain and not is_unsized:
+    elif is_plain:
+        # A label of a small decision may be large for each unit of size; one of a large decision may be near 0.
+        unit, (bottom, top) = _range_unit(books), (min(0.0, low), max(0.0, high))
+        lower, upper = mean_interval(sample, unheard, books.heaviest, level, bottom * unit, top * unit)
         # Unheard decisions of small sizes may bring more than their share of all sizes allows for.
-        rest = max(0.0, n - float(books.moments[WEIGHT]) - unheard * _range_unit(books)) / n if unheard else 0.0
-        mean, lower, upper = (min(high, max(low, x)) for x in (mean, lower + rest * low, upper + rest * high))
+        rest = max(0.0, n - float(books.moments[WEIGHT]) - unheard * unit) / total if unheard else 0.0
+        ends = max(low / each, lower + rest * bottom), min(high / each, upper + rest * top)
+        mean = min(high / each, max(low / each, mean)) if labels else nan
+    else:
+        ends = mean_interval(sample, unheard, books.heaviest, level, low, high)
+    mean, lower, upper = (float(number * each) for number in (mean, *ends))
     if left_out and not labels:
         caveat = NO_NUMBER.format(left_out)
     elif not is_whole:
-        caveat = UNSIZED if is_unsized else PARTIAL if is_plain else doubt or PARTIAL
+        caveat = LABELLED_UNSIZED if is_unsized else doubt or PARTIAL
     else:
-        caveat = doubt or _drift_doubt(books)
+        caveat = doubt or (UNSIZED if is_unsized and is_plain else BY_DECISION if is_plain else _drift_doubt(books))
     out, summed = _outstanding(books, total), float(sample.weighted if is_settled or not is_whole else mean * n)
     found = Estimate(mean, lower, upper, naive, labels, left_out, out, sum=summed, is_settled=is_settled)
     if caveat:
@@ -235,32 +264,27 @@ def _outstanding(books: Books, total: float) -> float:
     return min(1.0, books.waiting / total) if total else 0.0
 
 
-def _doubt(books: Books, low: float, high: float) -> str:
+def _doubt(books: Books, low: float, high: float, is_plain: bool) -> str:
     """Return why labels are not known to lie in their range; nothing where they do."""
     strays = books.strays
     if not books.rounds:
         return "nothing has been decided yet"
-    slack = ROUNDING * max(abs(low), abs(high))
-    for label in (strays[LEAST], strays[MOST]) if books.labels[core.LABELS] else ():
+    if not books.labels[core.LABELS]:
+        return ""
+    slack, least, most = ROUNDING * max(abs(low), abs(high)), float(strays[LEAST]), float(strays[MOST])
+    limits = f"none may lie outside of {low:.6g} to {high:.6g}"
+    remedy = "state the range of all labels, estimate(low=…, high=…), or low and high leave out what is awaited"
+    if is_plain:  # of labels themselves the longest is known, and their signs
+        longest = float(books.moments[LONGEST])
+        is_out = longest > slack + max(high if most > 0.0 else 0.0, -low if least < 0.0 else 0.0)
+        is_out = is_out or (least < -slack and low >= 0.0) or (most > slack and high <= 0.0)
+        return f"labels are up to {longest:.6g} in size, and {limits}: {remedy}" if is_out else ""
+    for label in (least, most):
         if not low - slack <= label <= high + slack:
             each = " for each unit of size" if books.sizes else ""
-            problem = f"a label was {label:.6g}{each}, and none may lie outside of {low:.6g} to {high:.6g}"
-            if _is_plain(books, low, high):
-                return f"{problem}: low and high are about labels themselves, and anytime bounds need a range by size"
-            remedy = "state the range of all labels, estimate(low=…, high=…), or low and high leave out what is awaited"
-            return f"{problem}: {remedy}"
+            more = "; where they bound each label whatever its size, say per='decision'" if books.sizes else ""
+            return f"a label was {label:.6g}{each}, and {limits}: {remedy}{more}"
     return ""
-
-
-def _is_plain(books: Books, low: float, high: float) -> bool:
-    """Return whether labels of decisions with sizes lie in a range around 0 themselves, whatever their sizes."""
-    longest = float(books.moments[LONGEST])
-    if not books.sizes or not longest:  # a join of an earlier version did not note it
-        return False
-    least, most = float(books.strays[LEAST]), float(books.strays[MOST])
-    is_within = low <= (0.0 if least >= 0.0 else -longest) and (0.0 if most <= 0.0 else longest) <= high
-    # Labels that have not reached the ends of the range may be on their way to their sizes.
-    return is_within and (longest in (high, -low) or most > high or least < low)
 
 
 def _range_unit(books: Books) -> float:
@@ -270,6 +294,8 @@ def _range_unit(books: Books) -> float:
     √(Σw²·Σ(wb)²), this is at most that of labels for each unit of size between 0 and √(Σw²/Σ(wb)²).
     """
     sample, moments = books.sample, books.moments
+    if not sample.mass:
+        return 1.0
     return float(max(sqrt(moments[SQUARE] / sample.squares), moments[WEIGHT] / sample.mass))
 
 
