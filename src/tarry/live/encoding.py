@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tarry.errors import StoreError
-from tarry.live.values import brief, check_length, decoded, has_marks, text_of
+from tarry.live.values import brief, check_length, decoded, has_marks, text_of, to_json
 from tarry.outcomes import Answer
 
 _LARGEST_ID = 1 << 1024
+_FAR = 1e300  # of a number that needs no closer look
 
 
 class Unreadable(StoreError):
@@ -87,7 +88,25 @@ def pack(value: Any, what: str = "features") -> Packed | None:
         return value
     if type(value) is bytes:
         check_length(value, what)
+    elif type(value) is dict and _is_flat(value):  # most features are: this costs half
+        text = to_json(value)
+        check_length(text, what)
+        return Packed(text)
     return Packed(text_of(value, what))
+
+
+def _is_flat(value: dict[Any, Any]) -> bool:
+    """Return whether a dictionary has texts, small numbers and nothing else under texts, as JSON has them."""
+    for key, part in value.items():
+        kind = type(part)
+        if type(key) is not str or key == "$":
+            return False
+        if kind is float:
+            if not -_FAR < part < _FAR:
+                return False
+        elif not (kind is str or kind is bool or part is None or (kind is int and -_FAR < part < _FAR)):
+            return False
+    return True
 
 
 def pack_label(label: Any, what: str = "a label") -> Any:
