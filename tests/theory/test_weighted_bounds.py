@@ -149,6 +149,33 @@ def test_the_bounds_are_their_definitions(seed):
             assert bound == pytest.approx(start + steep**2 * noise + slope, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"weights": [1.0, -1.0]}, "weights must be finite and not negative"),
+        ({"weights": [np.nan, 1.0]}, "weights must be finite and not negative"),
+        ({"rates": [0.5, 0.6]}, "rates must be positive and never rise"),
+        ({"rates": [0.5, 0.0]}, "rates must be positive and never rise"),
+        ({"smoothing": [0.5, 1.5]}, "smoothing must lie above 0 and within inner_radius=1"),
+        ({"smoothing": [0.5, 0.0]}, "smoothing must lie above 0"),
+    ],
+)
+def test_sequences_that_the_theorems_are_not_about_are_refused(change, problem):
+    known = {"weights": [1.0, 2.0], "delays": [1, 0], "rates": [0.5, 0.4], "gradient_bound": 1.0, "diameter": 2.0}
+    ball = {"smoothing": [0.5, 0.5], "value_bound": 1.0, "inner_radius": 1.0, "dimension": 2}
+    with pytest.raises(ValueError, match=problem):
+        theory.bandit_weighted_regret_bound(**(known | ball | change))
+    if "smoothing" not in change:
+        with pytest.raises(ValueError, match=problem):
+            theory.weighted_regret_bound(**(known | change))
+
+
+def test_saturation_is_a_probability():
+    for full in ([0.5, 1.5], [-0.1], [np.nan]):
+        with pytest.raises(ValueError, match="saturation must be probabilities"):
+            theory.wrapper_bound(1.0, full, diameter=1.0, gradient_bound=1.0)
+
+
 def test_what_is_missing_is_named():
     with pytest.raises(ValueError, match="one number per round"):
         theory.weighted_regret_bound(weights=[1.0, 2.0], delays=[0], rates=[0.5, 0.5], gradient_bound=1.0, diameter=1.0)

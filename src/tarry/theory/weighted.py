@@ -35,6 +35,7 @@ def weighted_regret_bound(
     (7.5, 6.25)
     """
     w, eta = per_round(weights=weights, rates=rates)
+    _check_sequences(w, eta)
     noise = _before(eta) * w * ((0.5 if sharpened else 1.0) * w + pending_sums(w, delays))
     start = _regularisation(w, eta, diameter, distances, strong_convexity)
     return start + gradient_bound**2 * float(np.sum(noise))
@@ -66,6 +67,10 @@ def bandit_weighted_regret_bound(
     14.0
     """
     w, eta, delta = per_round(weights=weights, rates=rates, smoothing=smoothing)
+    _check_sequences(w, eta)
+    if not np.all((delta > 0.0) & (delta <= inner_radius)):
+        problem = f"must lie above 0 and within inner_radius={inner_radius:g}, or points leave the domain"
+        raise ArgumentError("smoothing", problem, delta)
     bounds = {"value_bound": value_bound, "gradient_bound": gradient_bound, "inner_radius": inner_radius}
     length = spread_of(**bounds, dimension=dimension) * inner_radius / delta  # a_t
     cross = length * np.sqrt(pending_sums(w**2, delays)) + pending_sums(w, delays)
@@ -85,7 +90,18 @@ def wrapper_bound(weighted_regret: float, saturation: ArrayLike, *, diameter: fl
     >>> wrapper_bound(10.0, [0.0, 0.25], diameter=2.0, gradient_bound=1.0)
     10.5
     """
-    return float(weighted_regret + gradient_bound * diameter * np.sum(np.asarray(saturation, dtype=np.float64)))
+    full = np.asarray(saturation, dtype=np.float64)
+    if not np.all((full >= 0.0) & (full <= 1.0)):
+        raise ArgumentError("saturation", "must be probabilities, one a round", full)
+    return float(weighted_regret + gradient_bound * diameter * np.sum(full))
+
+
+def _check_sequences(weights: Array, rates: Array) -> None:
+    """Raise for what the theorems are not about: negative weights, and rates that rise or are not positive."""
+    if not np.all(np.isfinite(weights) & (weights >= 0.0)):
+        raise ArgumentError("weights", "must be finite and not negative", weights)
+    if not (np.all(rates > 0.0) and np.all(np.diff(rates) <= 0.0)):
+        raise ArgumentError("rates", "must be positive and never rise", rates)
 
 
 def _before(rates: Array) -> Array:
