@@ -18,7 +18,7 @@ def caller(store: str, group: str) -> Any:
     def run(*arguments: Any, given: str | None = None, code: int = 0, group: str = group) -> Any:
         environment = {"TARRY_STORE": store, "COLUMNS": "200"}
         done = RUN.invoke(app, [group, *map(str, arguments)], input=given, env=environment)
-        assert done.exit_code == code, done.output
+        assert done.exit_code == code, (done.output, done.exception)
         assert "Traceback" not in done.output
         return done
 

@@ -25,7 +25,7 @@ from tarry.errors import ArgumentError, TarryError
 from tarry.kernel.compile import in_python
 from tarry.live import LabelJoin, Session
 from tarry.live.base import StoredObject
-from tarry.live.calls import ADMIN, Call, NewJoin, NewSession, calls_of, load_asked, make
+from tarry.live.calls import Call, NewJoin, NewSession, calls_of, load_asked, make
 from tarry.live.codec import Field, dump, fields_of, load, written
 from tarry.live.plain import is_bytes, named
 from tarry.live.stores import MAIN, POWER, without_password
@@ -144,7 +144,7 @@ def _connected(url: str) -> Any:
 
 def perform(target: Any, call: Call, asked: Any) -> Any:
     """Return the answer of a join or session, here or of a server."""
-    return make(target, call, asked) if isinstance(target, StoredObject) else target.perform(call, asked)
+    return target.perform(call, asked) if hasattr(target, "perform") else make(target, call, asked)
 
 
 # From arguments to what is asked.
@@ -375,7 +375,7 @@ def _printed(call: Call, asked: Any, answer: Any) -> Sheet | list[Line] | Line:
         counts = {"rounds": answer.rounds, **answer.fates, "sum": answer.sum}
         return Sheet(call.give(answer), counts, answer.last or ())
     first = answer[0] if isinstance(answer[0], list) else None
-    if first is not None and call.scope != ADMIN:
+    if first is not None and (call.is_look or call.following):
         return [part if isinstance(part, dict) and not is_bytes(part) else _line(part) for part in first]
     facts: Line = call.give(answer) if call.verb == "export" else answer._asdict()
     said = asked._asdict() if call.verb == "resize" else {}
