@@ -23,7 +23,7 @@ import tarry
 from tarry.cli.app import app
 from tarry.errors import StoreError
 from tarry.live.base import StoredObject
-from tarry.live.plain import plain
+from tarry.live.codec import dump
 from tarry.live.stores.sqlite import SQLite
 
 
@@ -49,7 +49,7 @@ def test_decisions_and_labels_are_those_from_python(call):
     estimate = json.loads(call("estimate", "--low", -2, "--high", 3).stdout)
     assert estimate == twin.estimate(low=-2, high=3)._asdict()
     assert json.loads(call("estimate", "--level", "0.5").stdout)["low"] > estimate["low"]
-    assert json.loads(call("estimate", "--among", "labelled").stdout) == plain(twin.estimate(among="labelled"))
+    assert json.loads(call("estimate", "--among", "labelled").stdout) == dump(twin.estimate(among="labelled"))
     assert json.loads(call("status").stdout)["fates"] == twin.status().fates
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import tarry
 from tarry.errors import StoreError, TarryError
-from tarry.live.plain import plain
+from tarry.live.codec import dump
 from tarry.live.stores.sqlite import SQLite
 
 CALLS = ("decide", "label", "refused before", "refused at work", "failed after a change")
@@ -69,7 +69,7 @@ def test_every_order_of_calls_gives_what_single_calls_give(make, first):
         joint, single = make(), make()
         groups = [[call_of(join, what, i) for i, what in enumerate((first, *rest))] for join in (joint, single)]
         assert shown(joint.together(groups[0])) == shown(one_by_one(groups[1]))
-        assert plain(joint.export(payloads=True)) == plain(single.export(payloads=True))
+        assert dump(joint.export(payloads=True)) == dump(single.export(payloads=True))
         assert joint.tracked() == single.tracked()
         for join in (joint, single):
             join.close()

@@ -16,7 +16,7 @@ from serving import Served
 import tarry
 from tarry.errors import Missing
 from tarry.live.base import erase
-from tarry.live.plain import plain
+from tarry.live.codec import dump
 from tarry.service import desk
 
 
@@ -41,23 +41,23 @@ def test_the_same_as_in_process(served, join):
     here = tarry.LabelJoin(2, rng=1)
     for i in range(12):
         mine = here.decide({"i": i}, f"d{i}")
-        assert served.call("POST", f"{join}/decide", {"id": f"d{i}", "features": {"i": i}})[1] == plain(mine)
+        assert served.call("POST", f"{join}/decide", {"id": f"d{i}", "features": {"i": i}})[1] == dump(mine)
     rows = [{"id": f"e{i}", "features": [i]} for i in range(8)]
     many = here.decide_many([[i] for i in range(8)], ids=[f"e{i}" for i in range(8)])
-    assert served.call("POST", f"{join}/decide", {"decisions": rows})[1] == {"tickets": plain(many)}
-    assert served.call("GET", f"{join}/tracked")[1] == {"tracked": plain(here.tracked()), "next": None}
+    assert served.call("POST", f"{join}/decide", {"decisions": rows})[1] == {"tickets": dump(many)}
+    assert served.call("GET", f"{join}/tracked")[1] == {"tracked": dump(here.tracked()), "next": None}
     ids = [f"d{i}" for i in range(12)] + [f"e{i}" for i in range(8)]
     told = here.label_many(ids, [0.25] * 20)
     labels = [{"id": id, "label": 0.25} for id in ids]
-    assert served.call("POST", f"{join}/label", {"labels": labels})[1] == {"outcomes": plain(told)}
+    assert served.call("POST", f"{join}/label", {"labels": labels})[1] == {"outcomes": dump(told)}
     status = served.call("GET", f"{join}/status")[1]
-    assert {name: status[name] for name in here.status()._fields} == plain(here.status())
-    assert served.call("GET", f"{join}/estimate?level=0.9")[1] == plain(here.estimate(0.9))
+    assert {name: status[name] for name in here.status()._fields} == dump(here.status())
+    assert served.call("GET", f"{join}/estimate?level=0.9")[1] == dump(here.estimate(0.9))
     among = served.call("GET", f"{join}/estimate?among=labelled")[1]
-    assert among == plain(here.estimate(among="labelled")) != plain(here.estimate())
-    assert served.call("GET", f"{join}/ledger?last=3")[1] == plain(here.ledger(3))
+    assert among == dump(here.estimate(among="labelled")) != dump(here.estimate())
+    assert served.call("GET", f"{join}/ledger?last=3")[1] == dump(here.ledger(3))
     assert served.call("POST", f"{join}/fate", {"ids": ids[:3]})[1] == {
-        "fates": [{"id": id, "fate": plain(here.fate(id))} for id in ids[:3]]
+        "fates": [{"id": id, "fate": dump(here.fate(id))} for id in ids[:3]]
     }
 
 
