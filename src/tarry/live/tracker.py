@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import partial
+from math import isfinite
 from typing import Any, Never
 
 import numpy as np
@@ -86,6 +87,7 @@ class Tracker:
         self.tracked: set[int] = set()
         self._is_clairvoyant = configuration.information == "clairvoyant"
         self._plays = player.learner.dimension > 0
+        self._directions = np.sqrt(np.arange(1.0, player.learner.dimension + 1))
 
     @property
     def rounds(self) -> int:
@@ -194,6 +196,9 @@ class Tracker:
         if self._plays:
             play = slots.state.play.copy()
             play.flags.writeable = False
+            if trail is not None:  # one number of it, by which a learner that plays otherwise is told at a replay
+                number = float(self._directions @ play)
+                trail.append(("plays", number if isfinite(number) else repr(number)))
         if id is None:
             id = t
         else:
