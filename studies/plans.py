@@ -82,10 +82,11 @@ def delays_of(log: pl.DataFrame) -> Delays:
 def streamed(log: pl.DataFrame, capacity: int, seeds: int, **rules: Any) -> NDArray[np.float64]:
     """Return the share of decisions whose row comes out of a join, and Σw² for each decision."""
     columns = {"decided_at": "decided", "labelled_at": "feedback", "label": "y"}
+    labelled = log.with_columns(y=pl.when(pl.col("feedback").is_not_null()).then(1))
     weights = list[float]()
     for seed in range(seeds):
         join = LabelJoin(capacity, rng=seed, **rules)
-        weights += [row.weight for row in join.stream(log.with_columns(y=pl.lit(1)), **columns)]
+        weights += [row.weight for row in join.stream(labelled, **columns)]
     return np.array([len(weights), np.square(weights).sum()]) / seeds / log.height
 
 

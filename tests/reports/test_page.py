@@ -15,10 +15,13 @@ from tarry.reports.demo import compare, demo_tables, rate_chart
 pytest.importorskip("vl_convert")
 
 
+OTHERS = [("unlimited", None), ("time out", 8)]
+
+
 def result(policy, capacity, world, errors):
     months = np.array(errors)
     return Result(
-        policy, capacity, world, policy == "VarOpt", 0.3, months, months, 0.5, 1.0, dict.fromkeys(STEPS, months)
+        policy, capacity, world, policy == "VarOpt", 0.3, months, months, 0.5, 1.0, dict.fromkeys(STEPS, months), 70
     )
 
 
@@ -28,7 +31,8 @@ def test_bars_and_figures_are_students():
     results = [result("VarOpt", 8, world, errors) for world in WORLDS]
     (point,) = json.loads(rate_chart(results).to_dict()["layer"][0]["data"]["values"])
     assert (point["low"], point["high"]) == (pytest.approx(31 - 100 * half), pytest.approx(31 + 100 * half))
-    policies, *_ = demo_tables([*results, *(result("unlimited", None, world, [0.0, 0.0, 0.0]) for world in WORLDS)])
+    others = [result(name, capacity, world, [0.0] * 3) for name, capacity in OTHERS for world in WORLDS]
+    policies, *_ = demo_tables([*results, *others])
     assert policies.rows[0][:3] == ("VarOpt", "31.0%", f"1.0 ± {100 * half:.1f}")
 
 
