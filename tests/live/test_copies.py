@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -216,3 +217,20 @@ def test_what_no_store_can_keep_stays_where_it_is(tmp_path):
         join.copy_to(f"sqlite:///{tmp_path / 'a.db'}")
     assert not (tmp_path / "a.db").exists()
     assert join.label(1, 1).features == {"set": {1}}
+
+
+def test_a_snapshot_of_many_decisions_keeps_no_garbage_collector_busy():
+    join = tarry.LabelJoin(20_000, rng=1)
+    join.decide_many([{"a": 1.0}] * 20_000, ids=[f"d{i}" for i in range(20_000)])
+    collections = []
+
+    def count(phase, _info):
+        collections.append(phase)
+
+    gc.callbacks.append(count)
+    try:
+        data = join.to_bytes()
+    finally:
+        gc.callbacks.remove(count)
+    assert len(collections) < 20  # of lists for all items at once, over a hundred
+    assert tarry.LabelJoin.from_bytes(data).to_bytes() == data

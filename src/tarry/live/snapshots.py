@@ -40,11 +40,12 @@ class Content(NamedTuple):
 
 def dump(tracker: Tracker) -> bytes:
     """Return everything that a tracker keeps; raise ValueError about features in memory that no store can keep."""
-    slots, ids, items = tracker.slots, tracker.ids, sorted(tracker.items.items())
+    slots, ids, items = tracker.slots, tracker.ids, tracker.items
     remembered = min(tracker.rounds, tracker.memory)
     past: list[np.ndarray] = [tracker.fates.words[: -(-remembered // tracker.fates.per_word)]]
     past.append(np.zeros(0) if ids is None else ids.hashes[:remembered])
-    plays = [item.play for _, item in items if item.play is not None and item.play.size]
+    order = sorted(items)
+    plays = [play for t in order if (play := items[t].play) is not None and play.size]
     arrays = [*slots.arrays, *past, *plays]
     head = [
         FORMAT,
@@ -53,9 +54,10 @@ def dump(tracker: Tracker) -> bytes:
         slots.size,
         [describe(array) for array in arrays[: len(slots.arrays) + 2]],
         [tracker.fates.room, 0 if ids is None else ids.room],
-        [_plain_item(t, item) for t, item in items],
     ]
-    text = to_json(head).encode()
+    # One after the other: 100,000 items as lists at once would keep the garbage collector busier than the encoder.
+    texts = ", ".join([to_json(_plain_item(t, items[t])) for t in order])
+    text = f"{to_json(head)[:-1]}, [{texts}]]".encode()
     content = b"".join([text, *(array.tobytes() for array in arrays)])
     return _PREFIX.pack(crc32(content), len(text)) + content
 
