@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import product
 from math import sqrt
 
 import numpy as np
@@ -15,10 +14,11 @@ from studies.numbers import write_if_asked
 from tarry.game import replay
 from tarry.live.books import sample_of
 from tarry.live.core import LABELS, book_label
-from tarry.theory.intervals import mean_interval, settled_estimate
+from tarry.theory.intervals import mean_interval
 from tarry.tracking.tally import THRESHOLD
 
 RUNS, ROUNDS, CAPACITY, LEVEL, ENOUGH = 200, 200, 10, 0.95, 0.93
+WINDOW = 20.0
 COMMAND = "python -m pytest tests/live/test_coverage.py"  # of docs/explanation/estimates.md
 LOOKS = (ROUNDS // 4, ROUNDS // 2, 3 * ROUNDS // 4)  # decisions made so far
 # Positive labels come at once and others never; the other way round, and in the end; and some of both come late.
@@ -124,39 +124,35 @@ def books(w, y):
 
 @cache
 def windows():
-    """Of every run and look: the labels of decisions whose windows have ended, and their weights, 0 if lost.
+    """Of every run and look: the labels of decisions whose windows have ended, those of rows, and the estimate.
 
     Rows come out at the end of a window of so many minutes. In busy hours decisions come five times as often and more
     labels are positive; more of them are lost, so that rows without weights lean to the quiet hours.
     """
-    told = []
-    for stream in range(8):
-        rng = np.random.default_rng([stream, 12])
+    seen = []
+    for seed in range(RUNS):
+        rng = np.random.default_rng([seed, 12])
         is_busy = np.arange(ROUNDS) // 10 % 2 == 1
         y = (rng.random(ROUNDS) < np.where(is_busy, 0.8, 0.1)).astype(float)
         times = np.cumsum(np.where(is_busy, 1.0, 5.0))
-        due = np.searchsorted(times, times + 20.0, side="right") - 1
-        seeds = range(1000 * stream, 1000 * stream + RUNS // 8)
-        waits = tarry.delays.array(due - np.arange(ROUNDS))
-        record = replay(tarry.schedulers.VarOpt(), waits, capacity=4, seeds=seeds, keep_rounds=True)
-        for seed, look in product(seeds, LOOKS):
-            ended = due < look
-            told.append((look, y[ended], record.heard(seed)[ended]))
-    return told
-
-
-def settled(y, w):
-    """What the books tell about the decisions that have ended."""
-    return settled_estimate(sample_of(books(w, y)), y.size, float(y.size), LEVEL, 0.0, 1.0)
+        join = tarry.LabelJoin(capacity=4, window=WINDOW, release="window", rng=seed)
+        rows = []
+        for t in range(LOOKS[-1]):
+            rows += join.advance(times[t])
+            join.label(join.decide(at=times[t]).id, y[t], at=times[t])
+            if t + 1 in LOOKS:
+                ended = times + WINDOW <= times[t]
+                seen.append((t + 1, y[ended], np.array([row.label for row in rows]), join.estimate()))
+    return seen
 
 
 def test_with_windows_it_covers_the_mean_of_the_decisions_whose_windows_have_ended():
     covered, naive, off = {look: [] for look in LOOKS}, {look: [] for look in LOOKS}, []
-    for look, y, w in windows():
-        found, bare = settled(y, w), settled(y, (w > 0).astype(float))
-        covered[look].append(found.low <= y.mean() <= found.high)
-        naive[look].append(bare.low <= y.mean() <= bare.high)
-        off.append((found.mean - y.mean(), found.sum / y.size - y.mean(), bare.mean - y.mean()))
+    for look, y, labels, estimate in windows():
+        low, high = mean_interval(sample_of(books(np.ones(labels.size), labels)), 0.0, 1.0, LEVEL, 0.0, 1.0)
+        covered[look].append(estimate.low <= y.mean() <= estimate.high)
+        naive[look].append(low <= y.mean() <= high)
+        off.append((estimate.mean - y.mean(), estimate.sum / y.size - y.mean(), labels.mean() - y.mean()))
     shares = {name: [np.mean(by[look]) for look in LOOKS] for name, by in (("covers", covered), ("bare", naive))}
     write_if_asked("coverage with windows", COMMAND, rounded(shares))
     assert min(shares["covers"]) >= ENOUGH

@@ -14,7 +14,7 @@ from paths import varopt_paths
 from scipy import stats
 from scipy.optimize import brentq
 
-from tarry.theory.intervals import Sample, mean_interval, settled_estimate, student_interval
+from tarry.theory.intervals import Sample, mean_interval, student_interval
 
 
 def sample(masses, values):
@@ -134,19 +134,3 @@ def test_older_than_all_that_is_tracked_is_no_such_set():
             assert lean < 0
     (one, two) = varopt_paths((9, 9), 1)
     assert {by_age(one, (9, 9), (1, 1)), by_age(two, (9, 9), (1, 1))} == {0, -1}  # each with chance 1/2
-
-
-def test_settled_decisions_by_size():
-    m, z = np.array([4.0, 2.0, 6.0, 3.0]), np.array([0.5, 1.0, 0.25, 0.0])
-    rows = sample(m, z)
-    found = settled_estimate(rows, 10, 20.0, 0.9, 0.0, 1.0)
-    assert found.mean == pytest.approx(2.0 * np.sum(m * z) / m.sum())
-    assert found.sum == pytest.approx(np.sum(m * z))
-    assert (found.low, found.high) == pytest.approx(2 * np.array(mean_interval(rows, 0.0, 0.0, 0.9, 0.0, 1.0)))
-    wider = settled_estimate(rows, 10, 20.0, 0.9, 0.0, 1.0, unheard=5.0, heaviest=2.5)
-    assert wider.mean == found.mean
-    assert 0 <= wider.low < found.low < found.high < wider.high <= 2
-    assert all(isnan(number) for number in settled_estimate(sample([], []), 0, 0.0, 0.9, 0.0, 1.0))
-    nothing = settled_estimate(sample([], []), 5, 5.0, 0.9, 0.0, 1.0)
-    assert isnan(nothing.mean)
-    assert (nothing.low, nothing.high, nothing.sum) == (0.0, 1.0, 0.0)

@@ -139,45 +139,6 @@ def student_interval(sample: Sample, labels: int, level: float) -> tuple[float, 
     return sample.mean - reach, sample.mean + reach
 
 
-class Settled(NamedTuple):
-    """The mean label of decisions whose windows have ended, with its interval, and the unbiased sum of their labels."""
-
-    mean: float
-    low: float
-    high: float
-    sum: float
-
-
-def settled_estimate(
-    sample: Sample,
-    decisions: int,
-    total: float,
-    level: float,
-    low: float,
-    high: float,
-    *,
-    unheard: float = 0.0,
-    heaviest: float = 0.0,
-) -> Settled:
-    """Return what rows given out at the ends of windows tell about all decisions whose windows have ended.
-
-    There are ``decisions`` of these, of the sizes ``total`` together. Which they are is settled by the clock, and each
-    weight of VarOpt is a martingale that starts at 1 and stops then: so Σwy is unbiased for the sum of their labels,
-    and Σwy over ``decisions`` for their mean. ``mean`` is the ratio (Σwy/Σwb)·(total/decisions) instead: it stays in
-    the range of the labels, errs less where they are far from 0, and its bias is of the order of one over the effective
-    size. Of the two numbers it needs the mean size alone, 1 where there are no sizes. ``unheard`` is the mass of rows
-    whose labels were no numbers, and of expired ones, none heavier than ``heaviest``.
-
-    >>> settled_estimate(Sample(12.0, 3.0, 40.0, 0.3, 8.4), 10, 10.0, 0.95, 0.0, 1.0)._replace(low=0.0, high=1.0)
-    Settled(mean=0.25, low=0.0, high=1.0, sum=3.0)
-    """
-    if not decisions:
-        return Settled(nan, nan, nan, nan)
-    each = total / decisions
-    lower, upper = mean_interval(sample, unheard, heaviest, level, low, high)
-    return Settled(sample.mean * each, lower * each, upper * each, sample.weighted)
-
-
 class Heard(NamedTuple):
     """What the numbers heard of so far come to: Σb, which is how many they are without sizes, Σφ, Σwb and Σwφ."""
 
