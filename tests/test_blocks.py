@@ -46,6 +46,10 @@ LISTED = {
     ("design.md", "losses, delays: fixed before play"): "a drawing",
     ("design.md", "cli  "): "a drawing; lint-imports checks the order",
     ("design.md", "1  simulate"): "a list of functions",
+    (
+        "howto/stores.md",
+        "from shelves",
+    ): "the reader's module; tests/live/test_store_contract.py checks the page's store",
     ("members.md", "members = "): "part of a sweep, whose modules only stand for the reader's",
     (
         "spark.md",
