@@ -104,6 +104,35 @@ def test_problems_have_the_librarys_sentence(served, join):
     assert served.call("GET", "/v2/joins")[0] == 404
 
 
+@pytest.fixture(scope="module")
+def gathering(served):
+    """The path of a join that takes every verb."""
+    path = "/v1/joins/gathering"
+    assert served.call("POST", path, {"capacity": 2, "labels": "sum", "window": 100, "outbox": True})[0] == 201
+    return path
+
+
+@pytest.mark.parametrize("verb", ["fate", "expire", "finish"])
+def test_what_stands_beside_ids_is_read_without_any_too(served, gathering, verb):
+    deep = []
+    for _ in range(150):
+        deep = [deep]
+    cases = [("other", 42), ("id", "a"), *([("missing", deep)] if verb == "finish" else [])]
+    for name, value in cases:
+        for ids in ([], ["a"]):
+            status, problem = served.call("POST", f"{gathering}/{verb}", {"ids": ids, name: value})
+            assert (status, problem["name"]) == (422, name), (problem, ids)
+    assert served.call("POST", f"{gathering}/{verb}", {"ids": []})[0] == 200
+
+
+@pytest.mark.parametrize("asked", ["export?limit", "rows?limit", "tracked?after", "journal?limit"])
+def test_null_in_a_query_is_refused(served, gathering, asked):
+    """What is not asked is left out: the description has no null there."""
+    status, problem = served.call("GET", f"{gathering}/{asked}=null")
+    assert (status, problem["name"], problem["value"]) == (422, asked.partition("?")[2], "'null'")
+    assert served.call("GET", f"{gathering}/{asked}=1")[0] == 200
+
+
 def test_addresses_near_those_of_calls(served, join):
     """What only looks like the address of a call is refused as any other address."""
     near = {f"{join}/decide/": 404, f"{join}/nothing": 404, "/v1/joins//decide": 404, "/v2/joins/a/decide": 404}

@@ -430,10 +430,13 @@ def load_asked(call: Call, plain: Any) -> Any:
     rows, shared = plain[many.key], {name: value for name, value in plain.items() if name != many.key}
     if type(rows) is list and len(rows) > MOST_ROWS:
         raise TooMany(many.key, f"has {len(rows):,} rows", remedy=f"at most {MOST_ROWS:,} are taken at once")
-    if many.has_bare_ids and type(rows) is list:
-        rows = [{**shared, "id": id} for id in rows]
-    elif shared:
+    if not many.has_bare_ids and shared:
         raise ArgumentError(min(shared), f"is not known here, beside {many.key}", remedy="say it in each row")
+    if many.has_bare_ids:
+        if "id" in shared:
+            raise ArgumentError("id", f"is not known here, beside {many.key}", remedy="put it into the list")
+        load(call.asks, {**shared, "id": ""})  # without any id, no row would say what is wrong beside them
+        rows = [{**shared, "id": id} for id in rows] if type(rows) is list else rows
     asked: list[Any] = load(list[call.asks], rows, place=many.key)  # type: ignore[name-defined]
     return asked
 

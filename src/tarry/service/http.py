@@ -313,8 +313,8 @@ def _query(scope: Any, asks: Any) -> dict[str, Any]:
 
 
 def _value_of(text: str, schema: Any) -> Any:
-    """Return a value of a query: a text where the field takes one, else JSON."""
-    if any(part.get("type") == "string" for part in (schema, *_kinds(schema))):
+    """Return a value of a query: a text where the field takes one, else JSON; null is no value, but left out."""
+    if text == "null" or any(part.get("type") == "string" for part in (schema, *_kinds(schema))):
         return text
     try:
         return from_json(text, allow_inf_nan=False)
