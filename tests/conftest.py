@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from system import report_skips
+from system import report_skips, skip_without
 
 from tarry.game import blocks
 from tarry.kernel import is_compiled
@@ -53,6 +53,17 @@ def pytest_configure(config: pytest.Config) -> None:
 def compiled_from_the_first_round(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compile small games too, which ``simulate`` would begin in plain Python."""
     monkeypatch.setattr(blocks, "FEW_ROUNDS", 0)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Any:
+    """One server for each pytest process, started when the first test asks for it."""
+    skip_without("postgresql")
+    from postgres import Server  # whose client not every test needs
+
+    server = Server()
+    yield server
+    server.remove()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

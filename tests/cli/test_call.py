@@ -11,8 +11,9 @@ from serving import Served
 from shell import caller, lines
 
 import tarry
-from tarry.live.calls import calls_of, load_asked, make
-from tarry.live.codec import dump
+from tarry.live.calls import NewJoin, NewSession, calls_of, load_asked, make
+from tarry.live.codec import dump, load
+from tarry.service.wanted import join_of, session_of
 
 KINDS = {"join": tarry.LabelJoin, "session": tarry.Session}
 NEW = {
@@ -69,19 +70,33 @@ REFUSED = {"rebalance": ("rebalance", {}, "no shards")}
 _names = count(1)
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    server = Served(tmp_path_factory.mktemp("served"), durability="process")
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def served(request, tmp_path_factory):
+    """A server on each store that a server can have."""
+    store = request.getfixturevalue("postgres").url("surfaces") if request.param == "postgresql" else ""
+    server = Served(tmp_path_factory.mktemp("served"), store, durability="process")
     yield server
     server.stop()
 
 
-def ours(kind, store):
-    """The answers in this process, as JSON."""
-    run = caller(store, kind)
-    run("new", *words_of(NEW[kind]))
-    with KINDS[kind].open(store) as opened:
-        return [dump(answer_of(kind, opened, verb, body)) for verb, body in ASKED[kind]]
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory):
+    """The answers in this process, as JSON, on SQLite."""
+    folder = tmp_path_factory.mktemp("ours")
+    return {kind: answers_of(kind, f"sqlite:///{folder}/{kind}.db") for kind in KINDS}
+
+
+def answers_of(kind, store, left_out=()):
+    with made_here(kind, store) as opened:
+        return [dump(answer_of(kind, opened, verb, body)) for verb, body in ASKED[kind] if verb not in left_out]
+
+
+def made_here(kind, store):
+    if kind == "join":
+        scheduler, rules = join_of(load(NewJoin, NEW[kind]))
+        return tarry.LabelJoin(scheduler=scheduler, rng=1, store=store, **rules)
+    chosen, rules = session_of(load(NewSession, NEW[kind]))
+    return tarry.Session(chosen.player, rng=1, store=store, **rules)
 
 
 def answer_of(kind, opened, verb, body):
@@ -115,11 +130,25 @@ def test_every_verb_is_played(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_over_http_the_answers_are_those_in_this_process(served, kind, tmp_path):
-    expected = ours(kind, f"sqlite:///{tmp_path}/a.db")
+def test_in_this_process_postgresql_gives_the_answers_of_sqlite(ours, postgres, kind):
+    found = answers_of(kind, postgres.url(f"own_{kind}"))
+    for (verb, _), there, here in zip(ASKED[kind], found, ours[kind], strict=True):
+        assert timeless(verb, there) == timeless(verb, here), verb
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_memory_the_answers_are_those_of_sqlite_but_for_the_journal(ours, kind):
+    with made_here(kind, "memory:") as opened, pytest.raises(ValueError, match="in memory has no journal"):
+        answer_of(kind, opened, "journal", {})
+    expected = [answer for (verb, _), answer in zip(ASKED[kind], ours[kind], strict=True) if verb != "journal"]
+    assert answers_of(kind, "memory:", left_out=["journal"]) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_over_http_the_answers_are_those_in_this_process(served, ours, kind):
     path = f"/v1/{kind}s/n{next(_names)}"
     assert served.call("POST", path, NEW[kind])[0] == 201
-    for (verb, body), answer in zip(ASKED[kind], expected, strict=True):
+    for (verb, body), answer in zip(ASKED[kind], ours[kind], strict=True):
         call = calls_of(kind)[verb]
         query = "&".join(f"{name}={json.dumps(value)}" for name, value in body.items())
         sent = ("GET", f"{path}/{verb}?{query}", None) if call.method == "GET" else ("POST", f"{path}/{verb}", body)
@@ -139,17 +168,16 @@ def _lines(text):
 
 @pytest.mark.parametrize("where", ["store", "url"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_from_a_shell_the_answers_are_those_in_this_process(served, kind, where, tmp_path, monkeypatch):
-    """All of them by one process, in a store and on a server."""
-    expected = ours(kind, f"sqlite:///{tmp_path}/a.db")
-    run = caller(f"sqlite:///{tmp_path}/b.db", kind)
+def test_from_a_shell_the_answers_are_those_in_this_process(served, ours, kind, where, monkeypatch):
+    """All of them by one process, in the server's store and by the server."""
+    run = caller(served.store, kind)
     monkeypatch.setenv("TARRY_TOKEN", served.token)
     name = f"n{next(_names)}"
     place = ["--url", served.url] if where == "url" else []
     run("new", *words_of(NEW[kind]), "--name", name, *place)
     given = "".join(json.dumps({"call": verb, **body}) + "\n" for verb, body in ASKED[kind])
     told = lines(run("call", name, *place, given=given))
-    for (verb, _), line, answer in zip(ASKED[kind], told, expected, strict=True):
+    for (verb, _), line, answer in zip(ASKED[kind], told, ours[kind], strict=True):
         assert timeless(verb, line) == timeless(verb, answer), verb
     again = json.loads(run("status", "--name", name, *place).stdout)
     assert again["rounds"] == json.loads(run("status", "--name", name, *place).stdout)["rounds"] == 6
@@ -157,13 +185,11 @@ def test_from_a_shell_the_answers_are_those_in_this_process(served, kind, where,
 
 @pytest.mark.parametrize("way", ["sync", "async"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_clients_methods_give_what_the_librarys_give(served, kind, way, tmp_path):
+def test_a_clients_methods_give_what_the_librarys_give(served, kind, way):
     """By name and arguments, for every verb: rows, receipts, rounds and arrays of the library's own types."""
-    store = f"sqlite:///{tmp_path}/a.db"
-    caller(store, kind)("new", *words_of(NEW[kind]))
     name = f"n{next(_names)}"
     assert served.call("POST", f"/v1/{kind}s/{name}", NEW[kind])[0] == 201
-    with KINDS[kind].open(store) as opened:
+    with made_here(kind, "memory:") as opened:
         expected = [repr(getattr(opened, method)(*args, **named)) for method, args, named in METHODS[kind]]
 
     async def awaited():

@@ -5,20 +5,9 @@ from __future__ import annotations
 from itertools import count
 
 import pytest
-from postgres import Server
 from stored import make_on
-from system import skip_without
 
 _numbers = count(1)
-
-
-@pytest.fixture(scope="session")
-def postgres():
-    """One server for each pytest process, started when the first test asks for it."""
-    skip_without("postgresql")
-    server = Server()
-    yield server
-    server.remove()
 
 
 @pytest.fixture

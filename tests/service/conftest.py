@@ -5,9 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 import pytest
-from postgres import Server
 from serving import Served
-from system import skip_without
 
 _numbers = count(1)
 
@@ -25,12 +23,3 @@ def join(served):
     path = f"/v1/joins/j{next(_numbers)}"
     assert served.call("POST", path, {"capacity": 2, "seed": 1})[0] == 201
     return path
-
-
-@pytest.fixture(scope="session")
-def postgres():
-    """One server for each pytest process, started when the first test asks for it."""
-    skip_without("postgresql")
-    server = Server()
-    yield server
-    server.remove()
