@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from contextlib import contextmanager
+from functools import partial
 from math import isclose, sqrt
 
 import numpy as np
@@ -472,3 +473,23 @@ def of_each(count, shards):
     """So many ids of each shard."""
     found = [[id for id in map(str, range(20 * count * shards)) if shard_of(id, shards) == k] for k in range(shards)]
     return [ids[:count] for ids in found]
+
+
+def test_rows_at_the_end_of_windows_are_limited_over_all_shards():
+    join = LabelJoin(64, shards=4, rng=1, window=10.0, missing=0)
+    for i in range(40):
+        join.decide(id=f"visit-{i}", at=float(i))
+    asked = []
+    for k, shard in enumerate(join._shards):
+        shard.advance = partial(lambda k, advance, *rest: [asked.append(k), advance(*rest)][1], k, shard.advance)
+    for wrong in (True, -1, 1.5):
+        with pytest.raises(ValueError, match="limit must be a whole number"):
+            join.advance(100.0, limit=wrong)
+    assert join.advance(100.0, limit=0) == [] == asked
+    parts = []
+    while part := join.advance(100.0, limit=3):
+        parts.append(part)
+    assert asked[:1] == [0], "a full answer opens no call on shards after it"
+    assert asked.index(1) == 1 + sum(shard_of(f"visit-{i}", 4) == 0 for i in range(40)) // 3
+    assert [len(part) for part in parts] == [3] * 13 + [1]
+    assert {row.id for part in parts for row in part} == {f"visit-{i}" for i in range(40)}

@@ -10,6 +10,7 @@ from casework import agree
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
+from tarry.theory import bernoulli_survival, saturation_condition
 from tests.oracles import theory
 
 
@@ -200,3 +201,16 @@ def test_morris_regret_bounds():
         4.5 * np.sum(steps * (0.5 * (1 + 0.5 * 20) + 20)) + 4 * 4.5 * full,
     )
     agree(theory.morris_bound(**flat, saturation=2.0), 6 * (root + 2))
+
+
+@pytest.mark.parametrize("chance", [0.0, -0.1, 1.5, float("nan")])
+def test_a_coin_has_a_probability(chance):
+    with pytest.raises(ValueError, match=r"^chance must be "):
+        bernoulli_survival(chance)
+    assert bernoulli_survival(1.0)(np.array([1.0]), np.array([0.0])).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("safety", [0.0, -8.0, float("nan")])
+def test_a_safety_is_positive(safety):
+    with pytest.raises(ValueError, match="safety must be positive"):
+        saturation_condition([2, 1, 0], bernoulli_survival(0.5), capacity=8, safety=safety)

@@ -91,3 +91,9 @@ def test_smoothing_by_an_integral():
 def test_a_direction_has_length_one():
     with pytest.raises(ValueError, match="direction must have length 1"):
         one_point_estimate(rough, POINT, 0.5, [1.0, 1.0])
+
+
+@pytest.mark.parametrize("direction", [1.0, [1.0], [0.6, 0.8, 0.0], [[1.0, 0.0]]])
+def test_a_direction_has_as_many_numbers_as_the_point(direction):
+    with pytest.raises(ValueError, match="direction must have 2 numbers, as many as point, got"):
+        one_point_estimate(rough, POINT, 0.5, direction)

@@ -37,6 +37,7 @@ from tarry.live.stores import MAIN, POWER, Store, is_postgres, shard_name
 from tarry.live.turns import outcome_of
 from tarry.live.windows import configuration_of
 from tarry.outcomes import Answer, html_facts
+from tarry.times import Micros
 
 T = TypeVar("T")
 AT_ONCE = 16  # transactions of a call: as many as a process has connections
@@ -343,12 +344,18 @@ class ShardedJoin:
         return min((end for end in ends if end is not None), default=None)
 
     def advance(self, now: Any = None, limit: int | None = None) -> list[Row]:
-        """Return the rows of tracked decisions whose windows have ended, at most ``limit``."""
+        """Return the rows of tracked decisions whose windows have ended, at most ``limit``.
+
+        They come one shard after the other, in each in the order in which windows ended. Shards after the one that
+        fills the limit are not asked: calls until no rows come reach all.
+        """
         if limit is None:
             return self._rows_of(self._all([partial(shard.advance, now) for shard in self._shards]))
-        rows: list[Row] = []
+        most, moment, rows = as_int(limit, "limit"), self._shards[0]._moment(now, "now"), list[Row]()
         for k, shard in enumerate(self._shards):
-            rows += [cast(Row, self._numbered(k, row)) for row in shard.advance(now, limit - len(rows))]
+            if len(rows) == most:
+                break
+            rows += [cast(Row, self._numbered(k, row)) for row in shard.advance(Micros(moment), most - len(rows))]
         return rows
 
     def _rows_of(self, parts: Sequence[Sequence[Row]]) -> list[Row]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tarry.checks import as_int, as_positive
+from tarry.checks import as_int, as_nonnegative, as_positive
 from tarry.delays.base import Delays, array, backlog_of
 from tarry.errors import ArgumentError
 from tarry.game.problem import as_sizes, check_delays
@@ -77,9 +77,10 @@ class Plan:
             else f"{ROW_BYTES} bytes each, assumed"
         )
         rows = counted(self.backlog.max_backlog, "pending row")
+        megabytes = "under 1 MB" if size < 1e6 else f"about {few(size / 1e6)} MB"
         checks = " If each tracked decision costs a check, add --no-preemption (preemption=False)."
         return (
-            f"{rows} ({each}) are about {few(size / 1e6)} MB: keep them all, you do not need Tarry, unless "
+            f"{rows} ({each}) are {megabytes}: keep them all, you do not need Tarry, unless "
             f"a slot is more than memory, such as a reviewer's time.{checks if self.preemption else ''}"
         )
 
@@ -224,6 +225,8 @@ def plan(
             f"none of {values.size:,} decisions has feedback before the last one, so there is nothing to see: plan "
             "from a longer record, or with a shorter window"
         )
+    windows = None if windows is None else as_nonnegative(windows, "windows")
+    row_bytes = None if row_bytes is None else as_positive(row_bytes, "row_bytes")
     counts = (as_int(seeds, "seeds", 2), as_positive(precision, "precision"))
     # As a list, so that the loop is compiled once per scheduler whatever the model.
     listed = None if sizes is None else as_sizes(sizes, values.size)

@@ -23,7 +23,6 @@ from tarry.theory.arguments import (
     harmonic,
     inverse_coin,
     needed,
-    per_round,
     rounds,
     saturated,
 )
@@ -38,7 +37,11 @@ def one_point_estimate(loss: Callable[[Array], float], point: ArrayLike, radius:
     >>> one_point_estimate(lambda x: float(x @ x), [1.0, 0.0], 0.5, [1.0, 0.0])
     array([9., 0.])
     """
-    x, u = per_round(point=point, direction=direction)
+    x, u = (np.asarray(values, dtype=np.float64) for values in (point, direction))
+    if x.ndim != 1 or x.size == 0:
+        raise ArgumentError("point", "must be a sequence of numbers", point)
+    if u.shape != x.shape:
+        raise ArgumentError("direction", f"must have {x.size} numbers, as many as point", direction)
     if abs(float(u @ u) - 1.0) > 1e-9:
         raise ArgumentError("direction", "must have length 1", math.sqrt(u @ u), "divide it by its length")
     delta = as_positive(radius, "radius")

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tarry.checks import as_int, as_positive
+from tarry.errors import ArgumentError
 from tarry.theory.arguments import Array, Counts, cut, probability
 
 Survival = Callable[[Array, Array], ArrayLike]
@@ -133,6 +134,8 @@ def bernoulli_survival(chance: float) -> Survival:
     >>> bernoulli_survival(0.25)(np.array([2.0, 3.0]), np.array([1.0, 0.0]))
     array([0.25, 0.25])
     """
+    if not 0 < as_positive(chance, "chance") <= 1:
+        raise ArgumentError("chance", "must be a probability above 0, at most 1", chance)
     return lambda s, age: np.full(np.broadcast(s, age).shape, chance)
 
 
@@ -175,7 +178,8 @@ def saturation_condition(
     >>> saturation_condition([2, 1, 0], bernoulli_survival(0.5), capacity=8)
     array([ True,  True, False])
     """
-    return saturation_sums(delays, survival) <= as_int(capacity, "capacity", 1) / safety * (1.0 + 1e-12)
+    limit = as_int(capacity, "capacity", 1) / as_positive(safety, "safety")
+    return saturation_sums(delays, survival) <= limit * (1.0 + 1e-12)
 
 
 def _lasting(delays: Counts, survival: Survival, *, youngest: int) -> Iterator[tuple[Counts, Array]]:
