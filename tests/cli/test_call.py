@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from itertools import count
+from pathlib import Path
 
 import pytest
 from serving import Served
 from shell import caller, lines
 
 import tarry
-from tarry.live.calls import NewJoin, NewSession, calls_of, load_asked, make
+from tarry.live.calls import CALLS, NewJoin, NewSession, calls_of, load_asked, make
 from tarry.live.codec import dump, load
 from tarry.service.wanted import join_of, session_of
 
@@ -255,6 +257,20 @@ def test_the_description_has_the_same_verbs(served):
             (method,) = paths[f"/v1/{kind}s/{{name}}/{verb}"]
             assert method.upper() == call.method
             assert paths[f"/v1/{kind}s/{{name}}/{verb}"][method]["security"] == [{"token": [call.scope]}]
+
+
+def test_the_page_of_the_service_has_every_verb_with_its_method_and_every_setting():
+    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+    rows = re.findall(r"^\| (`(?:GET|POST).*?) \|", page, re.MULTILINE)
+    listed = set()
+    for row in rows:
+        method = ""
+        for said, verb in re.findall(r"`(GET |POST |)…/(\w+)", row):
+            method = said.strip() or method
+            listed.add((method, verb))
+    assert listed == {(call.method, call.verb) for call in CALLS}
+    settings = re.search(r"\*\*Settings of a join\*\* are (.*?)\.", page, re.DOTALL)[1]
+    assert set(re.findall(r"`(\w+)`", settings)) == set(NewJoin._fields)
 
 
 def test_a_call_that_is_refused_is_answered_and_the_next_one_is_made(join):
