@@ -47,7 +47,6 @@ LOOKS = ("store", "name", "url", "members", "output")
 # Fields that are arguments although they may be left out, and options that have another name, too.
 _ARGUMENTS = {("decide", "features"), ("ask", "id")}
 _ALSO = {"last": ["--rounds"]}
-_LINES = "Read JSON lines with {}, in one transaction."
 join_app, session_app = (typer.Typer(no_args_is_help=True, epilog=EPILOG) for _ in range(2))
 APPS: dict[type[StoredObject], typer.Typer] = {LabelJoin: join_app, Session: session_app}
 
@@ -471,7 +470,7 @@ def _do(kind: type[StoredObject], call: Call, where: Line, **given: Any) -> Any:
         return _printed(call, asked, perform(target, call, asked))
 
 
-def _here(where: Line, target: Any = None) -> Any:
+def _here(where: Line, target: Any) -> Any:
     """Refuse what is done on a store alone."""
     if where.get("url") is not None:
         raise ArgumentError("url", "is no place for this", where["url"], "run it where the store is, with --store")

@@ -106,11 +106,17 @@ Member = Annotated[Any, Form(read_json, lambda one: one if isinstance(one, str |
 Plain = Annotated[
     Any, Form(read_json, lambda label: as_json(plain_label(label), "the label of a decision without one"), {})
 ]
-Seed = Annotated[int, _within(0, (1 << 64) - 1)]
 Place = Annotated[int, _within(0, 1 << 62)]
 Limit = Annotated[int, _within(0, MOST_ROWS)]
+_Seed = Annotated[int, _within(0, (1 << 64) - 1)]
 Memory = Annotated[int, _within(1, 1 << 40)]
 Shards = Annotated[int, _within(1, 1024)]
+# Fields of several questions.
+When = Annotated[Moment | None, "Seconds since 1970, or a date as in 2026-01-31T12:00 (default: now)."]
+Size = Annotated[Number | None, "What it counts for, for VarOpt (default: 1)."]
+Information = Annotated[str, "clairvoyant, semi-clairvoyant or non-clairvoyant."]
+Backlog = Annotated[Place | None, "Without preemption: a guess of the backlog."]
+Seed = Annotated[_Seed | None, "Of every draw, for replays (default: a random one)."]
 
 
 # Questions.
@@ -127,11 +133,11 @@ class NewJoin(NamedTuple):
         None
     )
     outbox: Annotated[bool, "Keep rows until ack: rows hands them out again."] = False
-    information: Annotated[str, "clairvoyant, semi-clairvoyant or non-clairvoyant."] = "non-clairvoyant"
+    information: Information = "non-clairvoyant"
     preemption: Annotated[bool, "Whether a tracked decision may be dropped again."] = True
     scheduler: Annotated[Member | None, "Who is tracked: a name or a member (default: as recommended)."] = None
-    backlog: Annotated[Place | None, "Without preemption: a guess of the backlog."] = None
-    seed: Annotated[Seed | None, "Of every draw, for replays (default: a random one)."] = None
+    backlog: Backlog = None
+    seed: Seed = None
     memory: Annotated[Memory, "Decisions whose fates are remembered."] = 1_000_000
     shards: Annotated[Shards, "Parts with a lock each, in PostgreSQL; decisions need ids."] = 1
 
@@ -142,13 +148,13 @@ class NewSession(NamedTuple):
     capacity: Annotated[int | None, "Slots, C (null: no limit)."] = None
     player: Annotated[Member, "As in a sweep: a ready one, or a learner and a scheduler."] = "recommended"
     domain: Annotated[Member | None, "Where plays lie, as in a sweep, unless the player says."] = None
-    information: Annotated[str, "clairvoyant, semi-clairvoyant or non-clairvoyant."] = "non-clairvoyant"
+    information: Information = "non-clairvoyant"
     preemption: Annotated[bool, "Whether a tracked round may be dropped again."] = True
-    backlog: Annotated[Place | None, "Without preemption: a guess of the backlog."] = None
+    backlog: Backlog = None
     gradient_bound: Annotated[Number | None, "Largest norm of a gradient, G."] = None
     value_bound: Annotated[Number | None, "Largest |loss|, M, for bandit feedback."] = None
     strong_convexity: Annotated[Number | None, "λ, for strongly convex losses."] = None
-    seed: Annotated[Seed | None, "Of every draw, for replays (default: a random one)."] = None
+    seed: Seed = None
     memory: Annotated[Memory, "Rounds whose fates are remembered."] = 1_000_000
 
 
@@ -158,7 +164,7 @@ class Decision(NamedTuple):
     features: Annotated[Features, "Kept while it is tracked, and given back with the label."] = None
     id: Annotated[Id | None, "Its id (default: a number)."] = None
     delay: Annotated[int | None, "In the clairvoyant model: when the label will come."] = None
-    size: Annotated[Number | None, "What it counts for, for VarOpt (default: 1)."] = None
+    size: Size = None
     at: Annotated[Moment | None, "With windows: when it was made (default: now)."] = None
 
 
@@ -189,7 +195,7 @@ class Ask(NamedTuple):
 
     id: Annotated[Id | None, "Its id (default: a number)."] = None
     delay: Annotated[int | None, "In the clairvoyant model: when feedback will come."] = None
-    size: Annotated[Number | None, "What it counts for, for VarOpt (default: 1)."] = None
+    size: Size = None
 
 
 class Tell(NamedTuple):
@@ -203,13 +209,13 @@ class Tell(NamedTuple):
 class Now(NamedTuple):
     """A moment."""
 
-    now: Annotated[Moment | None, "Seconds since 1970, or a date as in 2026-01-31T12:00 (default: now)."] = None
+    now: When = None
 
 
 class Advance(NamedTuple):
     """A moment, and how many rows may come out at once."""
 
-    now: Annotated[Moment | None, "Seconds since 1970, or a date as in 2026-01-31T12:00 (default: now)."] = None
+    now: When = None
     limit: Annotated[Limit | None, "At most so many rows; ask again for those that are left."] = None
 
 
@@ -457,18 +463,14 @@ class TooMany(ArgumentError):
     """More rows than one call takes."""
 
 
-def column(rows: Sequence[Any], name: str) -> list[Any] | None:
-    """Return a field of every row; None where no row has it."""
-    values = [getattr(row, name) for row in rows]
-    return None if all(value is None for value in values) else values
-
-
 def _plural(name: str) -> str:
     return name if name == "at" else f"{name}s"
 
 
 def _columns(rows: Sequence[Any], *names: str) -> dict[str, Any]:
-    return {_plural(name): column(rows, name) for name in names}
+    """Return fields of all rows by the names that batches have for them; None where no row has one."""
+    columns = {_plural(name): [getattr(row, name) for row in rows] for name in names}
+    return {name: None if all(value is None for value in values) else values for name, values in columns.items()}
 
 
 def _spread(asks: Any, names: list[Any], **columns: Any) -> list[Any]:
@@ -540,11 +542,10 @@ def _spread_finish(_: Any, ids: Any, missing: Any = UNSAID) -> list[Finish]:
 
 
 def _expire_many(opened: Any, rows: list[OneId]) -> list[ReceiptOf]:
-    return lines_of(opened.expire_many([row.id for row in rows]))
+    return _lines_of(opened.expire_many([row.id for row in rows]))
 
 
-def lines_of(receipts: Receipts) -> list[ReceiptOf]:
-    """Return receipts one by one."""
+def _lines_of(receipts: Receipts) -> list[ReceiptOf]:
     return [ReceiptOf(*row) for row in zip(receipts.ids, receipts.statuses, receipts.weights.tolist(), strict=True)]
 
 
@@ -587,7 +588,7 @@ def _tell_many(session: Any, rows: list[Tell]) -> list[ReceiptOf]:
     known = _columns(rows, "gradient", "value")
     if not rows:  # nothing is of the kind that the session takes
         known = {f"{session.takes.feedback}s": []}
-    return lines_of(session.tell_many([row.id for row in rows], **known))
+    return _lines_of(session.tell_many([row.id for row in rows], **known))
 
 
 def _ask_tell(session: Any, id: Any, *unnamed: Any, gradient: Any = None, value: Any = None) -> Tell:
@@ -648,13 +649,13 @@ def _rows(join: Any, asked: RowsAfter) -> RowList:
     return RowList(rows, sorted(last.values()))
 
 
+def _next_page(asked: Any, answer: Any) -> Any:
+    return None if answer.next is None else asked._replace(after=answer.next)
+
+
 def _ids_given(asked: Any) -> bool:
     """Return whether every row has an id: a number would be the next one."""
     return all(row.id is not None for row in (asked if isinstance(asked, list) else [asked]))
-
-
-def _always(_: Any) -> bool:
-    return True
 
 
 def _first(make: Callable[[Any, list[Any]], Any]) -> Callable[[Any, Any], Any]:
@@ -704,13 +705,13 @@ CALLS: tuple[Call, ...] = (
         "Give the rows of the outbox by number: those given out and not acknowledged.",
         _rows, attrgetter("rows"), is_look=True,
         ask=lambda _, after=None, limit=None: RowsAfter(row_numbers(after, "after") or None, limit),
-        following=lambda asked, answer: None if answer.next is None else asked._replace(after=answer.next),
+        following=_next_page,
     ),
     Call(
         "ack", (JOIN,), WRITE, Ack, Left,
         "Let go of all rows of the outbox up to a number, or several where there are shards.",
-        lambda join, asked: Left(asked.number, join.ack(asked.number)), attrgetter("left"), is_repeatable=_always,
-        ask=lambda _, number: Ack(row_numbers(number, "number")),
+        lambda join, asked: Left(asked.number, join.ack(asked.number)), attrgetter("left"),
+        is_repeatable=lambda _: True, ask=lambda _, number: Ack(row_numbers(number, "number")),
     ),
     Call(
         "estimate", (JOIN,), READ, Level, Estimate,
@@ -771,19 +772,17 @@ CALLS: tuple[Call, ...] = (
     Call(
         "tracked", _BOTH, READ, Page, Tracked,
         "Tell who waits, and what it would weigh if it were answered now, oldest first.",
-        _page, attrgetter("tracked"), is_look=True, ask=lambda _: Page(),
-        following=lambda asked, answer: None if answer.next is None else asked._replace(after=answer.next),
+        _page, attrgetter("tracked"), is_look=True, ask=lambda _: Page(), following=_next_page,
     ),
     Call(
         "journal", _BOTH, READ, Page, Journal,
         "Tell what the stored calls have done: who got a slot when, who lost it, and the weight of each label.",
-        _journal, attrgetter("entries"), is_look=True, ask=lambda _, after=0: Page(after),
-        following=lambda asked, answer: None if answer.next is None else asked._replace(after=answer.next),
+        _journal, attrgetter("entries"), is_look=True, ask=lambda _, after=0: Page(after), following=_next_page,
     ),
     Call(
         "export", _BOTH, READ, Payloads, Export, "Give configuration, status and the tracked rounds with their ids.",
         _export, lambda export: {name: part for name, part in export._asdict().items() if name != "next"}, is_look=True,
-        following=lambda asked, answer: None if answer.next is None else asked._replace(after=answer.next),
+        following=_next_page,
     ),
 )
 # fmt: on

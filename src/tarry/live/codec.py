@@ -19,7 +19,7 @@ from datetime import date
 from functools import cache
 from math import isfinite, nan
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -179,8 +179,6 @@ def _reader(hint: Any, is_strict: bool) -> Read:
     origin, parts = get_origin(hint), get_args(hint)
     if _is_union(hint):
         return _union(hint, tuple(_reader(part, is_strict) for part in parts if part is not NoneType))
-    if origin is Literal:
-        return _choice(parts)
     if origin in (list, tuple):
         return _several(_reader(parts[0], is_strict), origin)
     if origin is dict:
@@ -268,15 +266,6 @@ def _mapping(read: Read) -> Read:
         return {key: read(part) for key, part in plain.items()}
 
     return read_all
-
-
-def _choice(words: tuple[Any, ...]) -> Read:
-    def read(plain: Any) -> Any:
-        if plain not in words:
-            raise Unfit(f"must be one of {', '.join(words)}", plain)
-        return plain
-
-    return read
 
 
 def _of_type(kind: type, words: str) -> Read:
@@ -405,8 +394,6 @@ def schema_of(hint: Any) -> Schema:
     origin, parts = get_origin(hint), get_args(hint)
     if _is_union(hint):
         return {"anyOf": [schema_of(part) for part in parts]}
-    if origin is Literal:
-        return {"enum": list(parts)}
     if origin in (list, tuple):
         return {"type": "array", "items": schema_of(parts[0])}
     if origin is dict:
@@ -430,7 +417,7 @@ def object_schema(kind: Any, *, is_strict: bool) -> Schema:
 
 def objects_in(hint: Any) -> Iterator[Any]:
     """Yield the named tuples within an annotation, itself among them, parts first."""
-    for part in get_args(hint) if get_origin(hint) is not Literal else ():
+    for part in get_args(hint):
         yield from objects_in(part)
     if hasattr(hint, "_fields"):
         for field in fields_of(hint).values():
