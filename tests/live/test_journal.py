@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from decimal import Decimal
+from fractions import Fraction
 from zlib import crc32
 
 import numpy as np
@@ -180,6 +182,47 @@ def test_a_learner_that_draws_for_itself_is_told_at_its_first_replay(tremble):
         with pytest.raises(StoreError, match=r"entry [1-3] of the journal, made again, gives .*'plays'.*determinis"):
             again.status()
     assert {line["what"] for line in session.journal()} <= {"tracked", "used", "lost"}  # a play is nobody's fate
+
+
+NUMBERS = [
+    np.array(5.0),
+    np.array(5),
+    np.float32(0.1),
+    np.longdouble(0.1),
+    np.uint64(2**64 - 1),
+    np.bool_(1),
+    True,
+    2.5,
+]
+OTHERS = [
+    *(np.datetime64("2020-01-01T00:00:00", "ns"), np.timedelta64(5, "ns"), np.complex64(1), np.str_("a"), "x", None),
+    *(10**400, 2**1023, Decimal("1.5"), Fraction(1, 3), np.array([1.0]), object()),
+]
+
+
+@pytest.mark.parametrize(("label", "counts"), [*((one, True) for one in NUMBERS), *((one, False) for one in OTHERS)])
+@pytest.mark.parametrize("rules", [{}, {"outbox": True}, {"labels": "last"}], ids=str)
+def test_a_label_of_any_kind_counts_in_a_replay_as_it_did(rules, label, counts):
+    store = Memory()
+    join = tarry.LabelJoin(8, rng=1, store=store, **rules)
+    tickets = join.decide_many([{}, {}])
+    try:
+        join.label(tickets[0].id, label)
+        join.label_many([tickets[1].id], [label])
+    except ValueError:
+        assert rules  # which keep what a store can
+    if "labels" in rules:
+        join.finish_many([ticket.id for ticket in tickets])
+    assert tarry.LabelJoin.open(store).to_bytes() == join.to_bytes()
+    assert join.estimate().labels == 2 * counts
+
+
+def test_a_size_of_any_kind_is_the_same_in_a_replay():
+    store = Memory()
+    join = tarry.LabelJoin(8, rng=1, store=store)
+    for size in (Fraction(1, 2), np.float32(0.1), np.int64(3), 2):
+        join.decide({}, size=size)
+    assert tarry.LabelJoin.open(store).to_bytes() == join.to_bytes()
 
 
 def test_the_journal_tells_who_got_a_slot_who_lost_it_and_each_weight(tmp_path):

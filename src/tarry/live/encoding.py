@@ -13,7 +13,7 @@ from tarry.errors import StoreError
 from tarry.live.values import brief, check_length, decoded, has_marks, text_of, to_json
 from tarry.outcomes import Answer
 
-_LARGEST_ID = 1 << 1024
+_LARGEST = 1 << 1024
 _FAR = 1e300  # of a number that needs no closer look
 
 
@@ -28,7 +28,7 @@ def damaged(where: str, place: str) -> StoreError:
 
 def as_id(id: Any) -> Hashable:
     """Return an id that can be stored and compared anywhere: a string, a whole number or bytes."""
-    if type(id) is str or (type(id) is int and -_LARGEST_ID < id < _LARGEST_ID):
+    if type(id) is str or (type(id) is int and -_LARGEST < id < _LARGEST):
         return id
     if isinstance(id, np.integer):
         return int(id)
@@ -37,7 +37,7 @@ def as_id(id: Any) -> Hashable:
     if isinstance(id, bytes):
         return bytes(id)
     if isinstance(id, int) and not isinstance(id, bool):
-        if -_LARGEST_ID < id < _LARGEST_ID:
+        if -_LARGEST < id < _LARGEST:
             return int(id)
         raise ValueError(f"an id that is a number must lie below 2¹⁰²⁴, got one of {id.bit_length()} bits")
     way = "leave out rows without one" if id is None else "use str(…) of it"
@@ -112,6 +112,15 @@ def _is_flat(value: dict[Any, Any]) -> bool:
 def pack_label(label: Any, what: str = "a label") -> Any:
     """Return a label as text, but for numbers, which are counted."""
     return label if type(label) in (int, float, bool) and abs(label) < 1 << 1024 else pack(label, what)
+
+
+def resolved(label: Any) -> Any:
+    """Return a label as a replay has it: packed, or a Python number that counts; None for any other."""
+    if type(label) in (float, Packed):
+        return label
+    if isinstance(label, (np.generic, np.ndarray)) and not label.ndim and label.dtype.kind in "biuf":
+        label = float(label) if label.dtype.kind == "f" else label.item()
+    return label if isinstance(label, float) or (isinstance(label, int) and abs(label) < _LARGEST) else None
 
 
 def unpack(value: Any) -> Any:

@@ -90,4 +90,5 @@ def plain_label(label: Any) -> Any:
         label = label[()]
     if isinstance(label, np.floating):
         return float(label)  # also of the long ones, whose item() is their own kind
-    return label.item() if isinstance(label, np.generic) else label
+    # A time in nanoseconds would become a whole number.
+    return label.item() if isinstance(label, np.generic) and label.dtype.kind not in "mM" else label

@@ -10,7 +10,7 @@ import numpy as np
 
 from tarry.live.configuration import LABELS, MISSING, OUTBOX, RELEASE, Configuration
 from tarry.live.core import ACKED, NOW
-from tarry.live.encoding import Item, Packed, Unreadable, as_id, unpack
+from tarry.live.encoding import Item, Packed, Unreadable, as_id, resolved, unpack
 from tarry.live.labels import ALL, FIRST, RULES
 from tarry.live.outbox import Row, new_row
 from tarry.live.tracker import Tracker
@@ -102,7 +102,7 @@ class Joined(Tracker):
         t, read = self.find(as_id(id)), self._read_again if self.is_replayed else unpack
         value = read(label)
         features = read(self.items[t].payload) if t in self.tracked else None  # first: it may be unreadable
-        (status, weight), item = self.answer_at(t, id, _NOTHING, value, ended=ended)
+        (status, weight), item = self.answer_at(t, id, _NOTHING, resolved(value), ended=ended)
         if status is not Answer.USED or item is None:
             return status, None
         row = new_row((features, value, weight, item.id, *self.slots.place_of(weight)))

@@ -27,7 +27,7 @@ import numpy as np
 
 from tarry.errors import StoreError, TarryError, Uncertain
 from tarry.live.configuration import KEEP, parse
-from tarry.live.encoding import Packed, damaged
+from tarry.live.encoding import Packed, damaged, resolved
 from tarry.live.snapshots import dump, load, read
 from tarry.live.stores.base import TOKEN, Entry, Snapshot, Store
 from tarry.live.tracker import Tracker
@@ -589,7 +589,7 @@ def _plain(value: Any) -> Any:
         return {"bytes": b64encode(value).decode()}
     if isinstance(value, np.ndarray):
         return {"array": value.tolist()}
-    return value.item()  # of NumPy
+    return value.item() if isinstance(value, np.integer) else float(value)  # of NumPy, or a fraction
 
 
 def _value(plain: dict[str, Any]) -> Any:
@@ -615,16 +615,6 @@ def _text_of(verb: str, arguments: tuple[Any, ...], result: Any, trail: Sequence
     elif verb == "label_many":
         arguments = (arguments[0], [resolved(label) for label in arguments[1]], *arguments[2:])
     return _encode((verb, arguments, trail))
-
-
-def resolved(label: Any) -> Any:
-    """Return a label as the machine needs it: packed, or a number that counts; nothing of any other."""
-    if type(label) is Packed:
-        return label
-    if isinstance(label, (np.generic, np.ndarray)) and not label.ndim:
-        label = float(label) if isinstance(label, np.floating) else label.item()
-    is_number = isinstance(label, (int, float)) and abs(label) < 1 << 1024
-    return label if is_number else None
 
 
 def calls_of(text: bytes) -> Iterator[tuple[str, list[Any], list[Any]]]:
