@@ -27,6 +27,7 @@ LATEST = 1 << 62  # microseconds: so that a moment and a length add up within 64
 _MOST = LATEST / PER_SECOND
 _FAR = 253_402_300_800  # seconds to the year 10000: a moment beyond was counted in another unit
 END = _FAR * PER_SECOND  # in microseconds
+# None is the name of what came (outcome, label), which is rather 0 or 1.
 # In order of preference; compared in lower case, with anything but letters and digits as an underscore.
 DECIDED = (
     *("decided_at", "decision_at", "decision_time", "decided", "decision", "created_at", "created", "requested_at"),
@@ -35,10 +36,10 @@ DECIDED = (
 )
 FEEDBACK = (
     *("feedback_at", "feedback_time", "feedback", "label_at", "label_time", "labelled_at", "labeled_at", "outcome_at"),
-    *("outcome_time", "outcome", "arrived_at", "arrival_time", "arrived", "converted_at", "conversion_time"),
+    *("outcome_time", "arrived_at", "arrival_time", "arrived", "converted_at", "conversion_time"),
     *("completed_at", "resolved_at", "closed_at", "finished_at", "finish_time", "ended_at", "end_time", "end"),
     *("paid_at", "purchased_at", "returned_at"),
-    *("clicked_at", "click_time", "label"),  # clicks are decisions where nothing before them is
+    *("clicked_at", "click_time"),  # clicks are decisions where nothing before them is
 )
 ROLES = ("decided", "feedback")  # what messages call the two columns of a log
 OF_LABELS = ("decided", "labelled")

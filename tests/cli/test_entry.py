@@ -44,3 +44,15 @@ def test_the_demonstration_prints_a_table_and_writes_a_page(tmp_path):
     assert page.count("<svg") == 2
     # Few lines are told apart at a glance.
     assert [svg.count("role-legend-label") for svg in page.split("<svg")[1:]] == [3, 4]
+
+
+@pytest.mark.parametrize("members", [[], ["--members", "tarry_members_here"]])
+def test_the_working_folder_is_searched_for_members_alone(members, tmp_path):
+    (tmp_path / "tarry_members_here.py").write_text("")
+    program = f"import sys; sys.path[:] = filter(None, sys.path); sys.argv[1:] = {['join', 'new', '--capacity', '2']}\n"
+    program += f"sys.argv += {members}\ntry:\n    from tarry.cli import main; main()\n"
+    program += f"except SystemExit:\n    print({str(tmp_path)!r} in sys.path)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True, cwd=tmp_path
+    )
+    assert done.stdout.splitlines()[-1] == str(bool(members)), done.stderr

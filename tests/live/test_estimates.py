@@ -545,3 +545,10 @@ def test_the_rate_among_labelled_decisions(capacity):
     assert "among='labelled'" in join.status().warnings[-1]
     with pytest.raises(ValueError, match="among must be one of 'all', 'labelled', got 'seen'"):
         join.estimate(among="seen")
+
+
+@pytest.mark.parametrize("among", ["all", "labelled"])
+def test_the_sum_over_no_decisions_is_zero(among):
+    estimate = tarry.LabelJoin(capacity=2).estimate(among=among)
+    assert (estimate.sum, estimate.labels) == (0.0, 0)
+    assert np.isnan(estimate.mean)

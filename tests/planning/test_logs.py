@@ -90,6 +90,7 @@ def test_time_stamps_as_text(tmp_path, zone):
         (["Start Time", "End-Time"], ("Start Time", "End-Time")),
         (["x", "Timestamp", "converted_at"], ("Timestamp", "converted_at")),
         (["label", "label_at", "time"], ("time", "label_at")),
+        (["time", "outcome", "Label", "paid_at"], ("time", "paid_at")),  # 0 or 1, and no times
     ],
 )
 def test_columns_are_found_by_name(log, columns, found):

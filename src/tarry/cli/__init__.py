@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 from tarry._version import __version__
 
@@ -23,5 +22,4 @@ def main() -> None:
             return
         sys.stderr.write(message)
         sys.exit(2)
-    sys.path.append(str(Path.cwd()))  # where members of one's own may be, as for python -m tarry
     app()

@@ -6,8 +6,10 @@ A member is written as in a sweep: its name, or a table, ``'{ type = "Momentum",
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,7 +31,14 @@ def load(members: Sequence[str] | None) -> Own | None:
         return None
     from tarry.experiments.own import load_members  # a room that other commands need not load
 
+    look_here()
     return load_members((name, "--members") for name in members)
+
+
+def look_here() -> None:
+    """Let modules be in the working folder too, as for ``python -m tarry``."""
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
 
 
 def read_member(key: str, text: str) -> Any:

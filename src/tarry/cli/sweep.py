@@ -12,6 +12,7 @@ from rich.console import Console
 
 from tarry import experiments
 from tarry.cli.console import Format, FormatOption, ended, engine_warnings, progress_bar, refusing
+from tarry.cli.own import look_here
 from tarry.outcomes import counted
 
 FAILED, INTERRUPTED = 1, 130  # exit codes; the second is a shell's for Ctrl-C
@@ -126,6 +127,7 @@ def collect(
 
 
 def _opened(file: Path, results: Path | None) -> tuple[experiments.Sweep, experiments.Folder]:
+    look_here()
     sweep = experiments.load_sweep(file)
     return sweep, experiments.Folder(results or Path("out") / "sweeps" / sweep.name)
 

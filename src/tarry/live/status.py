@@ -240,7 +240,8 @@ def estimate_of(
         caveat = LABELLED_UNSIZED if is_unsized else doubt or PARTIAL
     else:
         caveat = doubt or (UNSIZED if is_unsized and is_plain else BY_DECISION if is_plain else _drift_doubt(books))
-    out, summed = _outstanding(books, total), float(sample.weighted if is_settled or not is_whole else mean * n)
+    is_sum_of_rows = is_settled or not is_whole or not n
+    out, summed = _outstanding(books, total), float(sample.weighted if is_sum_of_rows else mean * n)
     found = Estimate(mean, lower, upper, naive, labels, left_out, out, sum=summed, is_settled=is_settled)
     if caveat:
         return found._replace(caveat=caveat)
