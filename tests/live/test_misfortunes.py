@@ -369,3 +369,80 @@ def test_a_backup_copied_over_an_open_file_is_noticed(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_call_that_is_interrupted_twice_is_in_no_later_entry(moment, tmp_path):
+    """The second interrupt comes while the first one's transaction is undone."""
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    join = tarry.LabelJoin(4, rng=1, store=url)
+    store = join._turns.store
+    append, rollback = store.append, store.rollback
+
+    def interrupted(entry):
+        if moment == "after":
+            append(entry)
+        store.rollback = twice
+        raise KeyboardInterrupt
+
+    def twice():
+        store.rollback = rollback
+        raise KeyboardInterrupt
+
+    store.append = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        join.decide(id="a")
+    store.append = append
+    join.decide(id="b")
+    with tarry.LabelJoin.open(url) as again:
+        assert again.status().rounds == join.status().rounds == (2 if moment == "after" else 1)
+        assert [again.fate(id) for id in "ab"] == [join.fate(id) for id in "ab"]
+
+
+def test_a_process_that_opened_a_fresh_join_follows_the_first_snapshot(tmp_path):
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    with tarry.LabelJoin(4, rng=1, store=url) as join, tarry.LabelJoin.open(url) as waiting:
+        join.decide_many([None] * 50, ids=list(range(50)))
+        join.vacuum()
+        join.decide(id="next")
+        assert repr(waiting.status()) == repr(join.status())
+
+
+def test_a_snapshot_in_a_group_or_a_signal_handler_is_refused(tmp_path):
+    join = tarry.LabelJoin(4, rng=1, store=f"sqlite:///{tmp_path / 'a.db'}")
+    ticket, refusal = join.together([lambda: join.decide(id="a"), join.vacuum])
+    assert ticket.tracked
+    assert isinstance(refusal, TarryError)
+    store, refusals = join._turns.store, []
+    replace = store.replace
+
+    def handled(*arguments):
+        for call in (join.status, join.close, join.vacuum):
+            with pytest.raises(TarryError, match="in the middle of a call") as refused:
+                call()
+            refusals.append(refused)
+        replace(*arguments)
+
+    store.replace = handled
+    join.vacuum()
+    assert len(refusals) == 3
+    assert join.fate("a") is tarry.Answer.PENDING
+
+
+def test_a_snapshot_left_while_a_tracker_is_made_again_is_followed(tmp_path):
+    """Between two queries of whoever reads everything again, another process leaves a snapshot."""
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    with tarry.LabelJoin(4, rng=1, store=url) as join, tarry.LabelJoin.open(url) as other:
+        join.decide_many([None] * 20, ids=list(range(20)))
+        other.status()
+        entries, other._turns._is_sound = other._turns.store.entries, False
+
+        def late(after):
+            other._turns.store.entries = entries
+            join.decide(id="more")
+            join.vacuum()
+            join.decide(id="last")
+            return entries(after)
+
+        other._turns.store.entries = late
+        assert repr(other.status()) == repr(join.status())

@@ -107,10 +107,11 @@ class Turns:
 
     def change(self, work: Callable[..., T], *arguments: Any) -> T:
         """Return what a call on the tracker returns, made durable."""
+        me = get_ident()
         if self._owner or self._born != _forks:
             self._check_turn()
         with self._lock:
-            self._owner = get_ident()
+            self._owner = me  # at once: a signal handler that comes after a call in between would wait for ever
             try:
                 if self.tracker.slots.is_midway:  # without a store, what is left half done cannot be put right
                     raise TarryError(
@@ -155,7 +156,6 @@ class Stored(Turns):
         self._tokens = deque[bytes](maxlen=TOKENS)
         self._is_sound = False
         self.is_new = False  # whether it was made here
-        self._texts: list[str] = []  # the calls of the entry under way
         self._until = inf  # the moment at which a call under way is tried again no more
         self._tail, self._own, self._least = 0, 0, LEAST_TAIL  # bytes since the last snapshot, our part, and the limit
         if found is not None:
@@ -168,7 +168,9 @@ class Stored(Turns):
 
     def _renew_lock(self) -> None:
         super()._renew_lock()
-        self._own = 0  # after a fork, what the parent has written is the parent's
+        # After a fork, what the parent has written is the parent's, and so is a call that it had under way.
+        self._own, self._is_sound, self._is_between, self._until = 0, False, False, inf
+        self._texts: list[str] = []  # the calls of the entry under way
 
     def create(self) -> bool:
         """Store the tracker as it is, as the first snapshot; False if there is something of this name already."""
@@ -182,13 +184,16 @@ class Stored(Turns):
         return is_new
 
     def change(self, work: Callable[..., T], *arguments: Any) -> T:
+        me = get_ident()
         if self._owner or self._born != _forks:
-            if self._is_between and self._owner == get_ident():
+            if self._is_between and self._owner == me:
                 return self._in_group(work, arguments)
             self._check_turn()
         with self._lock:
-            self._owner = get_ident()
+            self._owner = me
             try:
+                if self._texts:
+                    self._forget_unstored()
                 while True:
                     try:
                         self._catch_up(writes=True)
@@ -198,12 +203,25 @@ class Stored(Turns):
                     except self.store.away:
                         self._wait()
             except BaseException as error:
-                self._rollback()
+                self._undo()
                 if isinstance(error, self.store.errors):
                     raise StoreError(self.store.explain(error)) from error
                 raise
             finally:
                 self._owner, self._until = 0, inf
+
+    def _undo(self) -> None:
+        """End the transaction, also where a signal interrupts this: nobody else could write meanwhile."""
+        try:
+            self._rollback()
+        except BaseException:
+            self._rollback()
+            raise
+
+    def _forget_unstored(self) -> None:
+        """Forget the calls that another one has made and not stored, as when it was interrupted twice."""
+        self._is_sound = False
+        self._texts.clear()
 
     def _wait(self) -> None:
         """Wait before a call is tried again; raise the failure that is handled where patience has ended."""
@@ -216,13 +234,16 @@ class Stored(Turns):
         time.sleep(PAUSE)
 
     def look(self, work: Callable[..., T], *arguments: Any) -> T:
+        me = get_ident()
         if self._owner or self._born != _forks:
-            if self._is_between and self._owner == get_ident():
+            if self._is_between and self._owner == me:
                 return work(*arguments)
             self._check_turn()
         with self._lock:
-            self._owner = get_ident()
+            self._owner = me
             try:
+                if self._texts:
+                    self._forget_unstored()
                 while True:
                     try:
                         self._catch_up(writes=False)
@@ -230,7 +251,7 @@ class Stored(Turns):
                     except self.store.away:
                         self._wait()
             except self.store.errors as error:
-                self._rollback()
+                self._undo()
                 raise StoreError(self.store.explain(error)) from error
             finally:
                 self._owner, self._until = 0, inf
@@ -260,14 +281,16 @@ class Stored(Turns):
         text = f"[{','.join(texts)}]".encode()
         token = make_token()
         entry = Entry(self._seq + 1, token, _checksum(self._seq + 1, token, self._last[1], text) + text)
+        is_last = True
         try:
             self.store.append(entry)
         except self.store.errors as error:
             self._ask(entry, error)
+            is_last = False  # others may have gone on from it: the next call looks
         self._note(entry)
         self._own += len(entry.body)
         texts.clear()
-        self._is_sound = True
+        self._is_sound = is_last
         if self._tail > self._least:
             self._leave_snapshot()
 
@@ -340,11 +363,14 @@ class Stored(Turns):
 
     def _make(self, calls: Sequence[Callable[[], T]]) -> list[T | Exception]:
         """Make the calls of a group in a transaction; raise _Spoilt where one of them fails at work."""
+        me = get_ident()
         self._check_turn()
         results: list[T | Exception] = []
         with self._lock:
-            self._owner = get_ident()
+            self._owner = me
             try:
+                if self._texts:
+                    self._forget_unstored()
                 while True:
                     try:
                         self._catch_up(writes=True)
@@ -361,7 +387,7 @@ class Stored(Turns):
                 return results
             except BaseException as error:
                 self._is_sound = self._is_sound and not self._texts
-                self._rollback()
+                self._undo()
                 if isinstance(error, self.store.errors):
                     raise StoreError(self.store.explain(error)) from error
                 raise
@@ -382,11 +408,16 @@ class Stored(Turns):
 
     def close(self) -> None:
         """Let go of the store once the call of another thread has ended; leave a snapshot if it is worth it."""
+        me = get_ident()
         self._check_turn()
         with self._lock:
-            if self._is_sound and self._own and self._tail > self._least // 4:
-                self._leave_snapshot()
-            self.store.close()
+            self._owner = me
+            try:
+                if self._is_sound and self._own and self._tail > self._least // 4:
+                    self._leave_snapshot()
+                self.store.close()
+            finally:
+                self._owner = 0
 
     def _rollback(self) -> None:
         try:
@@ -394,8 +425,7 @@ class Stored(Turns):
         except self.store.errors:
             self._is_sound = False  # the connection is gone: so is the transaction
         if self._texts:  # they were made on the tracker, and are not stored
-            self._texts.clear()
-            self._is_sound = False
+            self._forget_unstored()
 
     # What others have done.
 
@@ -426,6 +456,8 @@ class Stored(Turns):
                 return False
             if entries[0].token != self._last[1]:
                 self._refuse_other_history()
+        elif entries and entries[0].seq != 1:
+            return False
         for entry in entries[bool(self._seq) :]:
             self._replay(entry)
         return True
@@ -435,14 +467,23 @@ class Stored(Turns):
         with suppress(LookupError):
             if self._last[1] and self._token_at(self._seq) != self._last[1]:
                 self._refuse_other_history()
-        found = self.store.snapshot()
-        if found is None:
-            raise damaged(self.store.where, "no snapshot")
-        entries = self.store.entries(found.seq)
+        found, entries = self._stored()
         self._take(found)
         self._is_sound = False
         for entry in entries:
             self._replay(entry)
+
+    def _stored(self) -> tuple[Snapshot, Sequence[Entry]]:
+        """Return the snapshot and the entries after it, also where another process leaves a later one meanwhile."""
+        found = None
+        while True:
+            before, found = found, self.store.snapshot()
+            if found is None:
+                raise damaged(self.store.where, "no snapshot")
+            entries = self.store.entries(found.seq)
+            is_whole = not entries or entries[0].seq == found.seq + 1
+            if is_whole or (before is not None and before.seq == found.seq):
+                return found, entries
 
     def _refuse_other_history(self) -> NoReturn:
         """Forget everything, for the store is not what this process has written."""
@@ -504,9 +545,9 @@ class Stored(Turns):
             found = Snapshot(self._seq, b"".join(self._tokens), dump(self.tracker))
             self.store.replace(_sealed(found), self._oldest())
             self._least = max(LEAST_TAIL, len(found.body) // 2)
-        except Exception as error:
-            self._rollback()
-            if not isinstance(error, (*self.store.errors, StoreError)):
+        except BaseException as error:
+            self._undo()
+            if not isinstance(error, Exception):
                 raise
         self._tail = self._own = 0
 
@@ -521,10 +562,18 @@ class Stored(Turns):
 
     def snapshot(self) -> None:
         """Leave a snapshot now: what was erased is gone from the store then."""
-        self.change(lambda: None)
+        me = get_ident()
+        self._check_turn()  # nor in a group, whose calls are not stored yet
         with self._lock:
-            if self._is_sound:
+            self._owner = me
+            try:
+                self._catch_up(writes=False)
                 self._leave_snapshot()
+            except self.store.errors as error:
+                self._undo()
+                raise StoreError(self.store.explain(error)) from error
+            finally:
+                self._owner = 0
 
     def journal(self, after: int) -> Iterator[dict[str, Any]]:
         """Yield what the stored entries after one have done, an object for each change."""

@@ -179,8 +179,8 @@ class SQLite:
             _make_file(self.path)
             self._connect()
         run = self._ready().execute
-        self._begin("BEGIN IMMEDIATE")
         try:
+            self._begin("BEGIN IMMEDIATE")
             is_new = run("SELECT 1 FROM tarry_objects WHERE name = ?", (self.name,)).fetchone() is None
             if is_new:
                 row = (self.name, kind, *snapshot)
@@ -251,8 +251,8 @@ class SQLite:
 
     def replace(self, snapshot: Snapshot, oldest: bytes) -> None:
         run, base = self._ready().execute, self._base
-        self._begin("BEGIN IMMEDIATE")
         try:
+            self._begin("BEGIN IMMEDIATE")
             row = (*snapshot, base >> _BITS, snapshot.seq)
             if run("UPDATE tarry_objects SET seq = ?, tokens = ?, body = ? WHERE number = ? AND seq < ?", row).rowcount:
                 first = (base, base + snapshot.seq, oldest)
@@ -272,8 +272,8 @@ class SQLite:
         if self.database is None:
             return
         run = self._ready().execute
-        self._begin("BEGIN IMMEDIATE")
         try:
+            self._begin("BEGIN IMMEDIATE")
             found = run("SELECT number FROM tarry_objects WHERE name = ?", (self.name,)).fetchone()
             if found is not None:
                 base = found[0] << _BITS
