@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from zlib import crc32
 
+import numba
 import numpy as np
 import pytest
 from mymethods import FairCoin, Momentum
@@ -71,7 +72,7 @@ def test_a_replay_gives_the_state_of_the_snapshot_at_every_cut(scheduler, rules)
         copy.database["main"] = type(shelf)(kind="join", snapshot=first, entries=shelf.entries[:count])
         replayed = tarry.LabelJoin.open(copy)
         assert replayed.to_bytes() == state
-        replayed.vacuum()
+        replayed._turns._leave_snapshot()  # without an entry of its own
         snapshots.append(copy.database["main"].snapshot)
     for snapshot, (_, state) in zip(snapshots, states, strict=True):  # and on from each snapshot to the end
         copy = Memory()
@@ -156,6 +157,47 @@ def test_a_member_that_is_not_deterministic_is_told_at_its_entry(monkeypatch):
     assert len(set(fates)) > 1
 
 
+@pytest.mark.parametrize("number", range(2, 18))
+def test_what_is_wrong_with_an_entry_that_is_kept_is_told(number):
+    """Entries before the snapshot, which no replay reads; of the first one, as long as its forerunner is known."""
+    store, rng = Memory(), np.random.default_rng(number)
+    join = tarry.LabelJoin(2, rng=1, store=store, keep="all")
+    for i in range(9):
+        join.decide({"i": i}, f"d{i}")
+        join.label(f"d{i - 1}", i)
+    join.vacuum()
+    entries = store.database["main"].entries
+    whole = [*entries]
+    lines = [*tarry.LabelJoin.open(store).journal()]
+    assert lines[-1]["what"] == "vacuumed"
+    for field in ("body", "token"):
+        data = bytearray(getattr(whole[number - 1], field))
+        data[rng.integers(len(data))] ^= 1 << rng.integers(8)
+        entries[number - 1] = whole[number - 1]._replace(**{field: bytes(data)})
+        with pytest.raises(StoreError, match=r"damaged \(entry \d+ of the journal"):
+            [*tarry.LabelJoin.open(store).journal()]
+        entries[:] = whole
+    for after in (0, number - 1):
+        del entries[number - 1]
+        with pytest.raises(StoreError, match=r"damaged \(entry \d+ of the journal"):
+            [*tarry.LabelJoin.open(store).journal(after)]
+        entries[:] = whole
+    assert [*tarry.LabelJoin.open(store).journal()] == lines
+
+
+def test_nothing_of_a_batch_but_what_is_tracked_outlives_a_vacuum(tmp_path):
+    path = tmp_path / "a.db"
+    with tarry.LabelJoin(2, rng=1, store=f"sqlite:///{path}") as join:
+        tickets = join.decide_many([{"secret": f"of {i:03}"} for i in range(30)])
+        assert sum(ticket.tracked for ticket in tickets) > 2
+        join.vacuum()
+    with sqlite3.connect(path) as database:
+        bodies = [body for (body,) in database.execute("SELECT body FROM tarry_journal")]
+    database.close()
+    assert b"of 0" not in b"".join(bodies)
+    assert path.read_bytes().count(b"of 0") == 2
+
+
 class Trembling(Momentum):
     """A learner with draws of its own, which no seed of ours repeats."""
 
@@ -167,6 +209,7 @@ class Trembling(Momentum):
         project(self.domain, state.point, state.scratch)
 
 
+@pytest.mark.skipif(not numba.config.DISABLE_JIT, reason="compiled code draws from a generator of Numba's own")
 @pytest.mark.parametrize("tremble", [0.0, 1e-13, 1e-3, np.nan])
 def test_a_learner_that_draws_for_itself_is_told_at_its_first_replay(tremble):
     """One that differs in the last bits alone, as those of two machines may, is not; nor one that always plays NaN."""

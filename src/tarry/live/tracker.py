@@ -283,6 +283,11 @@ class Tracker:
             self.trail.append(("resized",))
         return released
 
+    def vacuum(self) -> None:
+        """Change nothing, but for an entry in the journal: those before it are then needed no more."""
+        if self.trail is not None:
+            self.trail.append(("vacuumed",))
+
     def keep_old_ids(self) -> None:
         """Keep the ids of tracked rounds that are older than the memory: only their rows have them."""
         if self.ids is not None:

@@ -52,6 +52,7 @@ VERBS = frozenset(
         "advance",
         "acknowledge",
         "reconfigure",
+        "vacuum",
     ]
 )
 _EVERYTHING = b"\xff" * TOKEN  # sorts after every token
@@ -279,7 +280,7 @@ class Stored(Turns):
             self._is_sound = True
             return
         text = f"[{','.join(texts)}]".encode()
-        token = make_token()
+        token = make_token(self._last[1])
         entry = Entry(self._seq + 1, token, _checksum(self._seq + 1, token, self._last[1], text) + text)
         is_last = True
         try:
@@ -564,6 +565,7 @@ class Stored(Turns):
         """Leave a snapshot now: what was erased is gone from the store then."""
         me = get_ident()
         self._check_turn()  # nor in a group, whose calls are not stored yet
+        self.change(self.tracker.vacuum)  # an entry of its own, since the last one stays
         with self._lock:
             self._owner = me
             try:
@@ -576,13 +578,43 @@ class Stored(Turns):
                 self._owner = 0
 
     def journal(self, after: int) -> Iterator[dict[str, Any]]:
-        """Yield what the stored entries after one have done, an object for each change."""
-        for entry in self.look(self.store.entries, after):
+        """Yield what the stored entries after one have done, an object for each change; raise StoreError if damaged."""
+        for entry in self.look(self._whole_entries, after):
             at = int.from_bytes(entry.token[:6], "big") / 1000
             for verb, _, told in calls_of(entry.body[_CHECKSUM:]):
                 for word, *rest in told:
                     if word != "plays":  # for replays alone
                         yield {"entry": entry.seq, "at": at, "call": verb, "what": word} | _named(word, rest)
+
+    def _whole_entries(self, after: int) -> list[Entry]:
+        """Return the entries after one that are still kept; raise StoreError where one is damaged or missing.
+
+        What stands before the oldest of all is known for a while only; then the checksum of that one is not compared.
+        """
+        entries = list(self.store.entries(max(after - 1, 0)))
+        place = len(self._tokens) - 1 - self._seq
+        for entry, former in zip(entries, [None, *entries], strict=False):
+            back = place + entry.seq - 1
+            before = self._tokens[back] if 0 <= back < len(self._tokens) else None
+            if former is not None:
+                before = former.token
+            text = entry.body[_CHECKSUM:]
+            is_whole = former is None or entry.seq == former.seq + 1
+            if before is not None and entry.body[:_CHECKSUM] != _checksum(entry.seq, entry.token, before, text):
+                is_whole = False
+            if not is_whole or not _is_readable(text):
+                raise damaged(self.store.where, f"entry {entry.seq} of the journal, or the one before it")
+        keep = self.tracker.configuration.options.get(KEEP)
+        if entries and entries[0].seq > max(after, 1) and keep == "all":
+            raise damaged(self.store.where, f"entry {entries[0].seq - 1} of the journal is missing")
+        return [entry for entry in entries if entry.seq > after]
+
+
+def _is_readable(text: bytes) -> bool:
+    try:
+        return isinstance(json.loads(text), list)
+    except ValueError:
+        return False
 
 
 _WAY_OUT = (
@@ -603,9 +635,9 @@ def _plain_value(value: Any) -> Any:
     return {"bytes": b64encode(value).decode()} if isinstance(value, bytes) else value
 
 
-def make_token() -> bytes:
-    """Return a token that no other entry has; tokens of later entries sort after those of earlier ones."""
-    return (time.time_ns() // 1_000_000).to_bytes(6, "big") + os.urandom(TOKEN - 6)
+def make_token(before: bytes = b"") -> bytes:
+    """Return a token that no other entry has, of a moment that is not before another token's."""
+    return max((time.time_ns() // 1_000_000).to_bytes(6, "big"), before[:6]) + os.urandom(TOKEN - 6)
 
 
 def _checksum(seq: int, token: bytes, before: bytes, text: bytes) -> bytes:
