@@ -125,7 +125,9 @@ class SQLite:
                     _switch_to_log(database, self.path)
                     if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                         raise StoreError(_EMPTY.format(self.path))
-                    for setting in (f"synchronous = {self._synchronous}", "fullfsync = 1", "checkpoint_fullfsync = 1"):
+                    # What is erased is written over, however SQLite was built.
+                    settings = f"synchronous = {self._synchronous}", "fullfsync = 1", "checkpoint_fullfsync = 1"
+                    for setting in (*settings, "secure_delete = 1"):
                         database.execute(f"PRAGMA {setting}")
                     database.execute("SELECT count(*) FROM tarry_objects").fetchone()  # so that there is a log
                 except BaseException:  # whoever keeps the error must not keep the file locked
@@ -256,7 +258,8 @@ class SQLite:
             row = (*snapshot, base >> _BITS, snapshot.seq)
             if run("UPDATE tarry_objects SET seq = ?, tokens = ?, body = ? WHERE number = ? AND seq < ?", row).rowcount:
                 first = (base, base + snapshot.seq, oldest)
-                run("DELETE FROM tarry_journal WHERE place > ? AND place < ? AND token < ?", first)
+                if oldest:  # else it would look through all that is kept
+                    run("DELETE FROM tarry_journal WHERE place > ? AND place < ? AND token < ?", first)
                 self._commit()
         finally:
             self.rollback()
