@@ -125,7 +125,7 @@ def test_truncated_files(share, ours):
     refuse(ours, "damaged|not a SQLite file|some other program")
 
 
-@pytest.mark.parametrize(("table", "place"), [("tarry_objects", "its snapshot"), ("tarry_journal", "entry 2 of the")])
+@pytest.mark.parametrize(("table", "place"), [("tarry_objects", "its snapshot"), ("tarry_journal", "entry 3 of the")])
 def test_bytes_that_changed_on_the_disk(table, place, ours):
     """Wherever in a row's content a bit flips, its checksum tells."""
     with make_on(ours) as session:

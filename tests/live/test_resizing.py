@@ -204,3 +204,16 @@ def test_what_is_remembered_is_right(named, calls):
                 known = t > floor or t in small._tracker.tracked
                 assert small.fate(id) == (whole.fate(id) if known else tarry.Answer.LATE)
             assert small.fate("nobody").name == ("LATE" if named and floor > 0 else "UNKNOWN")
+
+
+@pytest.mark.parametrize(("kind", "shards"), [("sqlite", 1), ("postgresql", 2)])
+def test_a_capacity_that_another_has_changed_is_seen(kind, shards, new_store):
+    url = new_store(kind)
+    join, other = tarry.LabelJoin(8, shards=shards, store=url, rng=1), tarry.LabelJoin.open(url)
+    other.resize(capacity=16)
+    assert join.capacity == 16
+    other.resize(capacity=4)
+    join.resize(capacity=16)
+    assert other.capacity == other.status().capacity == 16
+    join.close()
+    other.close()

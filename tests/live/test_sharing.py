@@ -253,3 +253,27 @@ def test_patience_outlasts_a_restart_of_the_server(postgres, new_store):
         assert join.decide(id="b").tracked
         back.join()
         assert join.status().rounds == 2
+
+
+def test_a_writer_sees_what_it_has_waited_for_whatever_the_default_of_the_database_is(new_store):
+    url = new_store("postgresql")
+    store = f"{url}{'&' if '?' in url else '?'}options=-c%20default_transaction_isolation%3Drepeatable%5C%20read"
+    joins = [tarry.LabelJoin(16, store=store, rng=1) for _ in range(2)]
+    failures = []
+
+    def decide(join, name):
+        for i in range(100):
+            try:
+                join.decide(id=f"{name}{i}")
+            except tarry.errors.TarryError as error:
+                failures.append(error)
+
+    threads = [threading.Thread(target=decide, args=pair) for pair in zip(joins, "ab", strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failures == []
+    assert joins[0].status().rounds == 200
+    for join in joins:
+        join.close()

@@ -178,7 +178,7 @@ class StoredObject:
     @property
     def capacity(self) -> int | None:
         """How many rounds may be tracked at once; None for no limit."""
-        return self._tracker.configuration.capacity
+        return self._turns.look(lambda: self._tracker.configuration.capacity)
 
     def journal(self, after: int = 0) -> Iterator[dict[str, Any]]:
         """Yield what the stored calls after an entry have done: who got a slot when, who lost it, and each weight.

@@ -220,7 +220,8 @@ class Postgres:
         self.rollback()
         if self._number is None and self.snapshot() is None:
             raise Missing(f"{self.name!r} is gone from the database")
-        how = "BEGIN" if writes else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        # A writer that has waited must see what it has waited for, whatever the database's default is.
+        how = "BEGIN ISOLATION LEVEL READ COMMITTED" if writes else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         look = f"SELECT 1 FROM tarry_objects WHERE number = {self._number}" + " FOR UPDATE" * writes
         # In one message, and not as a pipeline: after that the server would not end a transaction that rests too long.
         cursor = self._ready().execute(f"{how}; {look}; {_ENTRIES % (self._number, after)}")
