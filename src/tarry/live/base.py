@@ -199,6 +199,7 @@ class StoredObject:
         """Return a copy in another store, or under another name: it goes on from here as this one would, bit for bit.
 
         What is kept in memory becomes durable so. From then on the two know nothing of each other, so let one rest.
+        In a group it has the calls before it, also where the group's own commit fails afterwards.
         """
         return type(self)._placed(self.to_bytes(), store, name, durability, self._tracker.configuration.player, None)
 
