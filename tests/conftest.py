@@ -13,6 +13,7 @@ tests run with the JIT off.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import resource
 import signal
@@ -53,6 +54,16 @@ def pytest_configure(config: pytest.Config) -> None:
 def compiled_from_the_first_round(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compile small games too, which ``simulate`` would begin in plain Python."""
     monkeypatch.setattr(blocks, "FEW_ROUNDS", 0)
+
+
+@pytest.fixture(autouse=True)
+def heard_by_everybody() -> None:
+    """Let warnings of the library reach whoever listens, whatever a test before has set up for logs."""
+    logging.disable(logging.NOTSET)
+    names = [name for name in logging.root.manager.loggerDict if name == "tarry" or name.startswith("tarry.")]
+    for logger in map(logging.getLogger, names):
+        logger.disabled, logger.propagate = False, True
+        logger.setLevel(logging.NOTSET)
 
 
 @pytest.fixture(scope="session")
