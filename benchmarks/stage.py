@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -79,7 +80,7 @@ class Stage:
     def ready(self) -> Callable[[], tuple[Any, Any]]:
         """A run from the first round on; call it once for the state and world it leaves."""
         buffers = self.run.start(keyed_draws(SEED), nodes=self.nodes + TURN)
-        advance = self.run.advancing(buffers)
+        advance = partial(self.run.advance, buffers)
 
         def play() -> tuple[Any, Any]:
             advance(Stop(), 1, self.horizon)

@@ -34,6 +34,9 @@ if [ "${1:-}" != oldest ]; then
 fi
 # A file goes to one worker, for what its tests share takes longer than they do.
 stage "tests, JIT off" env NUMBA_DISABLE_JIT=1 "$BIN/python" -m pytest -n 2 --dist loadfile $cover -m "$chosen" tests src studies
-stage "tests, compiled" "$BIN/python" -m pytest -n 2 -m "$compiled" "$where"
+# What the first games of a process do is asked of a process of its own.
+first=tests/game/test_python_first.py
+stage "tests, compiled" "$BIN/python" -m pytest -n 2 -m "$compiled" --ignore "$first" "$where"
+stage "tests, first games" "$BIN/python" -m pytest -m "$compiled" "$first"
 printf '== all checks: %s s, at most %s MB a worker\n' \
     "$(($(date +%s) - started))" "$(sort -n "$TARRY_PEAKS" | tail -n 1)"
